@@ -1,0 +1,2 @@
+//! The `codewhale` binary.
+fn main() {}
