@@ -1,4 +1,5 @@
 //! The fleet as pure values: its vocabulary, the fold over the ledger, what to record next and what
 //! must be happening now. Never touches a file, a socket, a clock or a process.
 
+pub mod ids;
 pub mod spec;
