@@ -1,5 +1,6 @@
 //! The plan of a run: what a roster, a workflow script or the `agent` tool orders, resolved and
-//! validated. It is recorded whole in the first line of the ledger. Never reads a roster's text.
+//! validated. It is recorded in the first line of the ledger. Never reads a roster's text; unknown
+//! fields are refused there, not here, so that an older reader opens what a newer one wrote.
 
 use engine_core::ids::{ModelName, RoleName, TaskId, Tokens};
 use engine_core::request::Effort;
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 
 /// Everything that was ordered of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// Name of the run: first part of its id.
     pub name: String,
@@ -37,7 +37,6 @@ pub struct RunSpec {
 
 /// Limits of a run that are not budgets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Agents live at once.
     pub agents: u32,
@@ -62,17 +61,29 @@ impl Default for Limits {
 
 /// Caps; an absent one is no cap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Budget {
     /// Most tokens, input and output together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
 }
 
+/// Where the agents of a run work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Site {
+    /// Each writing task in a worktree of its own; results are committed and landed.
+    #[default]
+    Worktrees,
+    /// In the person's current folder: nothing is committed, nothing is landed.
+    Here,
+}
+
 /// How work folders are made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct WorkspaceSpec {
+    /// Where the agents work.
+    #[serde(default)]
+    pub site: Site,
     /// Git-ignored files that every worktree gets a copy of, relative to the repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy: Vec<String>,
@@ -86,7 +97,7 @@ pub struct WorkspaceSpec {
 
 /// Where models are asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ProviderSpec {
     /// Chat completions over HTTP.
     Openai {
@@ -105,7 +116,6 @@ pub enum ProviderSpec {
 
 /// Who works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RoleSpec {
     /// The model it asks.
     pub model: ModelName,
@@ -133,7 +143,6 @@ pub struct RoleSpec {
 
 /// One piece of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TaskSpec {
     /// Unique in the run.
     pub id: TaskId,
