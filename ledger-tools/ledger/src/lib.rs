@@ -1,1 +1,39 @@
-//! A room that is being furnished.
+//! The append-only JSONL file that holds a run: line codec, checksum chain, lock, group commit,
+//! replay, tail and blobs. Generic over what a record is; never knows a run, a task or a fleet, never
+//! prints, never reads the wall clock, and never goes on after a failed write.
+//!
+//! - [`create`] and [`open`] take the lock and give a [`Writer`]; [`Writer::append`] never blocks on
+//!   the disk, and a callback tells which lines are durable.
+//! - [`replay`] reads without changing a byte, also beside a living writer.
+//! - [`Blobs`] keep what is too large for a line.
+//! - [`Follower`] waits for durable lines as they come.
+//!
+//! The bytes are described in `docs/ledger-format.md`.
+
+mod at;
+mod blobs;
+mod chain;
+mod codec;
+mod disk;
+mod error;
+mod filesystem;
+mod format;
+mod hint;
+mod line;
+mod lock;
+mod log;
+mod open;
+mod queue;
+mod replay;
+mod scan;
+mod writer;
+
+pub use blobs::{Blob, BlobError, Blobs};
+pub use codec::{Codec, DecodeError, Entry};
+pub use error::{AppendError, Damage, OpenError, Place, ReplayError, Trouble, WriteError};
+pub use filesystem::Filesystems;
+pub use format::{BATCH_MAX_BYTES, Epoch, FORMAT, Head, LINE_MAX_BYTES, Seq, Sum};
+pub use lock::{Holder, Left};
+pub use open::{Opened, create, open};
+pub use replay::{OnEntry, Replayed, Tail, Torn, replay};
+pub use writer::{OnDurable, Writer};

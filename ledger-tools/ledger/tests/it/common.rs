@@ -1,0 +1,93 @@
+//! A codec of notes and the few steps that the tests of the public interface share. Never asserts.
+
+use chrono::{DateTime, Utc};
+use ledger::{Codec, DecodeError, Entry, Filesystems, OnDurable, Opened, Seq, WriteError, Writer};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// The only record that the tests know.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Note {
+    /// Any text.
+    pub(crate) text: String,
+}
+
+/// Reads and writes notes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Notes;
+
+impl Codec for Notes {
+    type Record = Note;
+
+    fn encode(&self, record: &Note, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"type":"note","text":"#);
+        serde_json::to_writer(&mut *out, &record.text).unwrap();
+        out.push(b'}');
+    }
+
+    fn decode(&self, kind: &str, json: &str) -> Result<Note, DecodeError> {
+        match kind {
+            "note" => serde_json::from_str(json).map_err(|e| DecodeError::Malformed(e.to_string())),
+            _ => Err(DecodeError::UnknownKind),
+        }
+    }
+}
+
+/// A note.
+pub(crate) fn note(text: impl Into<String>) -> Note {
+    Note { text: text.into() }
+}
+
+/// The instant of test number `n`.
+pub(crate) fn at(n: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(1_796_041_868_114 + n).unwrap()
+}
+
+/// What the writer's thread told.
+pub(crate) type Told = Receiver<Result<Seq, WriteError>>;
+
+/// A callback that sends all it is told.
+pub(crate) fn telling() -> (OnDurable, Told) {
+    let (sender, told): (Sender<Result<Seq, WriteError>>, Told) = channel();
+    let callback = Box::new(move |word: Result<Seq, &WriteError>| {
+        // A test that has seen enough no longer listens.
+        let _ = sender.send(word.map_err(Clone::clone));
+    });
+    (callback, told)
+}
+
+/// Waits until `seq` is durable.
+pub(crate) fn wait_for(told: &Told, seq: Seq) {
+    while told.recv().unwrap().unwrap() < seq {}
+}
+
+/// A new ledger in `folder`.
+pub(crate) fn create(folder: &Path) -> (Writer<Notes>, Told) {
+    let (callback, told) = telling();
+    let writer = ledger::create(folder, Notes, Filesystems::Any, callback).unwrap();
+    (writer, told)
+}
+
+/// The texts of a ledger, taken over.
+pub(crate) fn open(folder: &Path) -> Result<(Opened<Notes>, Vec<String>, Told), ledger::OpenError> {
+    let (callback, told) = telling();
+    let mut texts = Vec::new();
+    let mut collect = |entry: Entry<Note>| {
+        texts.extend(entry.records.into_iter().map(|note| note.text));
+        Ok(())
+    };
+    let opened = ledger::open(folder, Notes, Filesystems::Any, &mut collect, callback)?;
+    Ok((opened, texts, told))
+}
+
+/// The entries of a ledger, only read.
+pub(crate) fn read(
+    folder: &Path,
+) -> Result<(ledger::Replayed, Vec<Entry<Note>>), ledger::ReplayError> {
+    let mut entries = Vec::new();
+    let replayed = ledger::replay(folder, &Notes, &mut |entry| {
+        entries.push(entry);
+        Ok(())
+    })?;
+    Ok((replayed, entries))
+}
