@@ -95,6 +95,19 @@ impl Line {
             .sum()
     }
 
+    /// The line without blanks at its end.
+    #[must_use]
+    pub fn trimmed(mut self) -> Self {
+        while let Some(piece) = self.pieces.last_mut() {
+            piece.text.truncate(piece.text.trim_end_matches(' ').len());
+            if !piece.text.is_empty() {
+                break;
+            }
+            self.pieces.pop();
+        }
+        self
+    }
+
     /// The line cut to `room` columns, marked with `…` where it was cut.
     #[must_use]
     pub fn cut(self, room: usize) -> Self {
@@ -141,6 +154,20 @@ mod tests {
         check(2, "ab");
         check(1, "…");
         check(0, "");
+    }
+
+    #[test]
+    fn blanks_at_the_end_are_taken_off() {
+        let check = |texts: &[&str], expected: &str| {
+            let line = texts
+                .iter()
+                .fold(Line::new(), |line, text| line.and(Tone::Plain, text));
+            assert_eq!(line.trimmed().plain(), expected, "{texts:?}");
+        };
+        check(&[" a ", "  ", " "], " a");
+        check(&["a", "b  "], "ab");
+        check(&[" "], "");
+        check(&[], "");
     }
 
     #[test]
