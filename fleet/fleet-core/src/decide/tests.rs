@@ -132,34 +132,43 @@ impl Bench {
         }
     }
 
-    /// Performs one owed effect as a perfect world would; `agent` says how agents end.
+    /// Performs one owed effect as a perfect world would; `end` says how agents end.
     fn perform(&mut self, effect: Effect, end: &mut dyn FnMut(&AgentId) -> AttemptEnd) {
         let agent = self.agent(effect);
-        let (task, attempt) = (agent.task.clone(), agent.attempt);
+        if effect.kind == EffectKind::RunAgent {
+            let end = end(&agent);
+            self.end_agent(agent, end);
+            return;
+        }
+        let outcome = self.outcome(effect, agent);
+        assert_eq!(self.input(Input::Outcome(outcome)), Reply::Accepted);
+    }
+
+    fn end_agent(&mut self, agent: AgentId, end: AttemptEnd) {
+        if let AttemptEnd::Verdict { verdict } = end {
+            self.input(Input::Report(vec![AgentRecord::VerdictGiven(
+                VerdictGiven {
+                    task: agent.task.clone(),
+                    attempt: agent.attempt,
+                    verdict,
+                    findings: Content::from("because"),
+                },
+            )]));
+        }
+        self.input(Input::AttemptEnded { agent, end });
+    }
+
+    fn outcome(&self, effect: Effect, agent: AgentId) -> Record {
+        let AgentId { task, attempt } = agent;
         let commit = CommitId(format!("{task}-{attempt}"));
-        let outcome: Record = match effect.kind {
-            EffectKind::PrepareWorkspace => WorkspaceReady {
+        match effect.kind {
+            EffectKind::PrepareWorkspace | EffectKind::RunAgent => WorkspaceReady {
                 task,
                 attempt,
                 path: "/w".into(),
                 branch: None,
             }
             .into(),
-            EffectKind::RunAgent => {
-                let end = end(&agent);
-                if let AttemptEnd::Verdict { verdict } = end {
-                    self.input(Input::Report(vec![AgentRecord::VerdictGiven(
-                        VerdictGiven {
-                            task,
-                            attempt,
-                            verdict,
-                            findings: Content::from("because"),
-                        },
-                    )]));
-                }
-                self.input(Input::AttemptEnded { agent, end });
-                return;
-            }
             EffectKind::Commit => WorkCommitted {
                 task,
                 attempt,
@@ -185,34 +194,34 @@ impl Bench {
             EffectKind::PrepareLanding => {
                 let onto = self.state.integration_head().unwrap().clone();
                 let merged = onto != CommitId("base".into());
+                let commit = if merged {
+                    CommitId(format!("m-{commit}"))
+                } else {
+                    commit
+                };
                 LandingPrepared {
                     task,
                     attempt,
                     onto,
-                    commit: if merged {
-                        CommitId(format!("m-{commit}"))
-                    } else {
-                        commit
-                    },
+                    commit,
                     merged,
                 }
                 .into()
             }
-            EffectKind::Land => WorkLanded {
-                commit: self
-                    .state
-                    .task(effect.task)
-                    .attempt
-                    .as_ref()
+            EffectKind::Land => {
+                let attempt_state = self.state.task(effect.task).attempt.as_ref();
+                let commit = attempt_state
                     .and_then(|a| a.landing.clone())
                     .unwrap()
-                    .commit,
-                task,
-                attempt,
+                    .commit;
+                WorkLanded {
+                    task,
+                    attempt,
+                    commit,
+                }
+                .into()
             }
-            .into(),
-        };
-        assert_eq!(self.input(Input::Outcome(outcome)), Reply::Accepted);
+        }
     }
 
     fn play(&mut self, mut end: impl FnMut(&AgentId) -> AttemptEnd) -> RunEnded {

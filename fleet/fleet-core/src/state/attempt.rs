@@ -26,7 +26,10 @@ impl FleetState {
                 });
                 self.set_phase(ix, Phase::Working);
             }
-            Record::AttemptFinished(r) => self.on_attempt_finished(ix, r),
+            Record::AttemptFinished(r) => {
+                self.with_attempt(ix, |attempt| attempt.finished_at = Some(stamp.at));
+                self.on_attempt_finished(ix, r);
+            }
             Record::WorkCommitted(r) => self.on_committed(ix, r),
             Record::CheckFinished(r) => self.on_check_finished(ix, r),
             Record::LandingPrepared(r) => self.on_landing_prepared(ix, r),
@@ -58,6 +61,7 @@ impl FleetState {
             observed: None,
             steps: 0,
             activity: None,
+            finished_at: None,
             verdict: None,
             commit: None,
             change: None,

@@ -136,6 +136,8 @@ pub struct Attempt {
     pub steps: u32,
     /// What it is doing, one line.
     pub activity: Option<String>,
+    /// When its agent finished. Dates its commit, so that the commit's id is known beforehand.
+    pub finished_at: Option<Timestamp>,
     /// The verdict given, by a reviewer.
     pub verdict: Option<(Verdict, Content)>,
     /// The commit of its work.
@@ -210,6 +212,12 @@ impl Task {
     #[must_use]
     pub fn is_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended(_))
+    }
+
+    /// True once it is over and lets dependents run.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        matches!(self.phase, Phase::Ended(end) if end.is_success())
     }
 
     /// True when its work is a change that the fleet commits and lands.

@@ -1,0 +1,20 @@
+//! Performs what the manager owes: worktrees, agents, commits, checks, landings. Never decides and
+//! never appends: every outcome goes back as an input.
+
+use crate::mailbox::Mailbox;
+pub use crate::manager::{AgentJob, CheckJob, CommitJob, Job, LandJob, LandingJob, PrepareJob};
+use fleet_core::decide::Input;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+/// What performs jobs. The manager knows nothing of git, models or processes.
+pub trait Hands: Send + Sync + 'static {
+    /// Performs one job. The outcome is an input for the manager; `None` when it was cancelled and
+    /// has nothing to say, so that it is owed again.
+    fn perform(
+        &self,
+        job: Job,
+        mailbox: Mailbox,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Option<Input>>;
+}

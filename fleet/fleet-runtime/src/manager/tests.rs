@@ -1,0 +1,270 @@
+//! The manager on a real ledger, with hands that do nothing real.
+
+use super::*;
+use crate::clock::SystemClock;
+use engine_core::content::Content;
+use engine_core::ids::{ModelName, RoleName};
+use engine_core::record::Json;
+use engine_core::tool::Access;
+use fleet_core::ids::{CommitId, RunId};
+use fleet_core::record::{AttemptEnd, RunOutcome, WorkspaceReady};
+use fleet_core::spec::{Budget, Limits, RoleSpec, RunSpec, WorkspaceSpec};
+use futures_util::future::BoxFuture;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokio_util::sync::CancellationToken;
+
+/// Agents that end as told.
+struct FakeHands {
+    end: fn(&AgentJob, &CancellationToken) -> BoxFuture<'static, AttemptEnd>,
+    agents: AtomicU32,
+}
+
+impl Hands for FakeHands {
+    fn perform(
+        &self,
+        job: Job,
+        _mailbox: Mailbox,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Option<Input>> {
+        let agent = job.agent().clone();
+        match job {
+            Job::RunAgent(job) => {
+                self.agents.fetch_add(1, Ordering::Relaxed);
+                let end = (self.end)(&job, &cancel);
+                Box::pin(async move {
+                    Some(Input::AttemptEnded {
+                        agent,
+                        end: end.await,
+                    })
+                })
+            }
+            _ => Box::pin(async move {
+                Some(Input::Outcome(Record::from(WorkspaceReady {
+                    task: agent.task,
+                    attempt: agent.attempt,
+                    path: "/w".into(),
+                    branch: None,
+                })))
+            }),
+        }
+    }
+}
+
+fn finished() -> AttemptEnd {
+    AttemptEnd::Finished {
+        text: Content::from("ok"),
+    }
+}
+
+fn hands(
+    end: fn(&AgentJob, &CancellationToken) -> BoxFuture<'static, AttemptEnd>,
+) -> Arc<FakeHands> {
+    Arc::new(FakeHands {
+        end,
+        agents: AtomicU32::new(0),
+    })
+}
+
+fn scouts(count: usize) -> Vec<TaskSpec> {
+    (0..count)
+        .map(|n| TaskSpec {
+            id: format!("t{n}").parse().unwrap(),
+            role: RoleName("scout".into()),
+            prompt: "look".into(),
+            needs: Vec::new(),
+            check: Vec::new(),
+            review: None,
+            budget: Budget::default(),
+            timeout_secs: None,
+        })
+        .collect()
+}
+
+fn opened(tasks: &[TaskSpec]) -> Box<RunOpened> {
+    let role = RoleSpec {
+        model: ModelName {
+            provider: "p".into(),
+            model: "m".into(),
+        },
+        access: Access::Read,
+        network: false,
+        tools: None,
+        instructions: None,
+        agents: None,
+        effort: None,
+        gives_verdict: false,
+    };
+    Box::new(RunOpened {
+        run: RunId("t-261130-aaaa".into()),
+        version: "0".into(),
+        repository: "/r".into(),
+        base: Some(CommitId("base".into())),
+        integration: None,
+        seed: 1,
+        plan: RunSpec {
+            name: "t".into(),
+            goal: None,
+            base: None,
+            limits: Limits {
+                agents: 16,
+                ..Limits::default()
+            },
+            budget: Budget::default(),
+            workspace: WorkspaceSpec::default(),
+            providers: BTreeMap::new(),
+            roles: [(RoleName("scout".into()), role)].into(),
+            tasks: Vec::new(),
+        },
+        tasks: Json::of(tasks).unwrap(),
+        task_count: u32::try_from(tasks.len()).unwrap(),
+        roster: None,
+    })
+}
+
+fn open(folder: &std::path::Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -> Running {
+    start(Managed {
+        store: Store::create(folder, ledger::Filesystems::Any).unwrap(),
+        beginning: Beginning::Open {
+            opened: opened(&tasks),
+            tasks,
+        },
+        hands,
+        clock: Arc::new(SystemClock),
+    })
+}
+
+fn resume(folder: &std::path::Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -> Running {
+    start(Managed {
+        store: Store::open(folder, ledger::Filesystems::Any).unwrap(),
+        beginning: Beginning::Resume {
+            version: "0".into(),
+            pid: 1,
+            tasks,
+        },
+        hands,
+        clock: Arc::new(SystemClock),
+    })
+}
+
+#[tokio::test]
+async fn a_run_of_many_tasks_ends_done_and_its_ledger_says_so() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = hands(|_, _| Box::pin(async { finished() }));
+    let mut running = open(&folder, scouts(450), hands.clone());
+    let ended = (&mut running.done).await.unwrap().unwrap();
+    assert_eq!(
+        (ended.outcome, hands.agents.load(Ordering::Relaxed)),
+        (RunOutcome::Done, 450)
+    );
+    let state = crate::store::read(&folder).unwrap();
+    assert!(state.tasks().all(|(_, task)| task.succeeded()));
+    let mut seen = 0;
+    while let Some(line) = running.lines.recv().await {
+        seen += line.records.len();
+    }
+    assert!(seen > 450 * 4, "{seen}");
+}
+
+#[tokio::test]
+async fn a_stop_interrupts_and_a_resume_finishes_without_running_anything_twice() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let stuck = hands(|job, cancel| {
+        let (first, cancel) = (job.agent.task.as_str() == "t0", cancel.clone());
+        Box::pin(async move {
+            if first {
+                return finished();
+            }
+            cancel.cancelled().await;
+            AttemptEnd::Interrupted
+        })
+    });
+    let mut running = open(&folder, scouts(20), stuck);
+    loop {
+        let line = running.lines.recv().await.unwrap();
+        if line
+            .records
+            .iter()
+            .any(|r| matches!(r, Record::TaskEnded(_)))
+        {
+            break;
+        }
+    }
+    running.control.stop(StopRequest {
+        reason: "asked".into(),
+        exit: 130,
+    });
+    let ended = running.done.await.unwrap().unwrap();
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Stopped, 130));
+
+    let hands = hands(|_, _| Box::pin(async { finished() }));
+    let running = resume(&folder, scouts(20), hands.clone());
+    let ended = running.done.await.unwrap().unwrap();
+    assert_eq!(
+        (ended.outcome, hands.agents.load(Ordering::Relaxed)),
+        (RunOutcome::Done, 19)
+    );
+    let state = crate::store::read(&folder).unwrap();
+    assert!(state.tasks().all(|(_, task)| task.attempt_no().0 == 1));
+}
+
+#[tokio::test]
+async fn a_resume_that_owes_nothing_appends_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = hands(|_, _| Box::pin(async { finished() }));
+    open(&folder, scouts(3), hands.clone())
+        .done
+        .await
+        .unwrap()
+        .unwrap();
+    let before = std::fs::read(folder.join("ledger.jsonl")).unwrap();
+    let ended = resume(&folder, scouts(3), hands.clone())
+        .done
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(ended.outcome, RunOutcome::Done);
+    assert_eq!(std::fs::read(folder.join("ledger.jsonl")).unwrap(), before);
+    assert_eq!(hands.agents.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn a_panic_in_one_agent_fails_that_attempt_only() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = hands(|job, _| {
+        let bad = job.agent.task.as_str() == "t1";
+        Box::pin(async move {
+            assert!(!bad, "planted");
+            finished()
+        })
+    });
+    let ended = open(&folder, scouts(3), hands).done.await.unwrap().unwrap();
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Partial, 3));
+}
+
+#[tokio::test]
+async fn a_lock_is_refused_while_a_manager_lives() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = hands(|_, cancel| {
+        let cancel = cancel.clone();
+        Box::pin(async move {
+            cancel.cancelled().await;
+            AttemptEnd::Interrupted
+        })
+    });
+    let running = open(&folder, scouts(1), hands);
+    let refused = Store::open(&folder, ledger::Filesystems::Any)
+        .err()
+        .unwrap();
+    assert_eq!(refused.trouble(), ledger::Trouble::Held);
+    running.control.stop(StopRequest {
+        reason: "asked".into(),
+        exit: 130,
+    });
+    running.done.await.unwrap().unwrap();
+}
