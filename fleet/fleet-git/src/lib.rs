@@ -1,1 +1,45 @@
-//! A room that is being furnished.
+//! Worktrees, private snapshots, commits and merges in the person's repository.
+//!
+//! Synchronous: callers put it on a blocking pool. What must survive a power cut is written by the
+//! git command with `core.fsync=all`; reading and diffing is done in this process.
+//!
+//! It never touches the person's checkout, index, stash, hooks or configuration, never runs a hook,
+//! never signs, and never believes a `.git` file or a configuration that an agent could have
+//! written: every git process is told its git folder, work tree and index explicitly.
+
+mod checkout;
+mod command;
+mod commit;
+mod demo;
+mod diff;
+mod error;
+mod folders;
+mod identity;
+mod lock;
+mod made;
+mod merge;
+mod names;
+mod pump;
+mod refs;
+mod register;
+mod remove;
+mod repo;
+mod snapshot;
+mod status;
+mod workspace;
+
+pub use checkout::Checkout;
+pub use command::{GitError, GitFailure, Surroundings};
+pub use commit::{CommitIntent, CommitPlan, UnixSeconds};
+pub use demo::{DemoError, demo_repo, demo_repo_in};
+pub use diff::{Change, ChangedFile, Diff};
+pub use error::WorkspaceError;
+pub use identity::{Identity, IdentitySource};
+pub use lock::LockHeld;
+pub use merge::{MergeNote, MergePlan};
+pub use refs::Moved;
+pub use remove::{KeptReason, Removal};
+pub use repo::{OpenError, ReadError, Repo};
+pub use snapshot::Snapshot;
+pub use status::Dirty;
+pub use workspace::{Workspace, Workspaces};

@@ -1,0 +1,138 @@
+//! Reading and moving refs, each move guarded by the value it was decided on. Never moves a branch
+//! that somebody has checked out under them.
+
+use crate::command::{GitError, GitFailure, Purpose};
+use crate::repo::{ReadError, Repo};
+use fleet_core::ids::{BranchName, CommitId};
+use git2::ErrorCode;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// The value that git takes for "must not exist yet".
+const NOTHING: &str = "0000000000000000000000000000000000000000";
+
+/// What became of a wish to move a ref. Repeating the wish is always safe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moved {
+    /// It was moved now, and is on disk.
+    Done,
+    /// It was there already.
+    AlreadyDone,
+    /// It holds neither the old nor the new value; nothing was changed.
+    Conflict {
+        /// What it holds; `None`: it does not exist.
+        found: Option<CommitId>,
+    },
+}
+
+impl Repo {
+    /// The commit that a ref (full name, such as `refs/heads/main`) points to.
+    ///
+    /// # Errors
+    /// When it cannot be read; a ref that does not exist is `None`.
+    pub fn ref_target(&self, name: &str) -> Result<Option<CommitId>, ReadError> {
+        match self.open()?.find_reference(name) {
+            Ok(reference) => {
+                let commit = reference.peel_to_commit()?;
+                Ok(Some(CommitId(commit.id().to_string())))
+            }
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The commit that a branch points to.
+    ///
+    /// # Errors
+    /// As [`Self::ref_target`].
+    pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>, ReadError> {
+        self.ref_target(&full_name(branch))
+    }
+
+    /// Moves a ref (full name) from `old` to `new`; `old` of `None` creates it.
+    /// Reads first: new is done, old is moved, anything else is a conflict.
+    ///
+    /// # Errors
+    /// When git cannot write it.
+    pub fn move_ref(
+        &self,
+        name: &str,
+        old: Option<&CommitId>,
+        new: &CommitId,
+    ) -> Result<Moved, ReadError> {
+        if let Some(settled) = settled(self.ref_target(name)?, old, new) {
+            return Ok(settled);
+        }
+        let old = old.map_or(NOTHING, CommitId::as_str);
+        let args = ["update-ref", "-m", "codewhale", name, new.as_str(), old];
+        match self.call(Purpose::Write, args).run() {
+            Ok(_) => Ok(Moved::Done),
+            // Somebody was faster, or it really failed: the ref tells which.
+            Err(error) if matches!(error.failure, GitFailure::Exit(_)) => {
+                match self.ref_target(name)? {
+                    Some(found) if found == *new => Ok(Moved::AlreadyDone),
+                    found if found.as_ref().map_or(NOTHING, CommitId::as_str) == old => {
+                        Err(error.into())
+                    }
+                    found => Ok(Moved::Conflict { found }),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Creates a branch at a commit: done, already there, or there with another commit.
+    ///
+    /// # Errors
+    /// When git cannot write it.
+    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<Moved, ReadError> {
+        self.move_ref(&full_name(branch), None, at)
+    }
+
+    /// Takes a branch away if it still points to `old`; a branch that is gone is done.
+    pub(crate) fn delete_branch(
+        &self,
+        branch: &BranchName,
+        old: &CommitId,
+    ) -> Result<(), GitError> {
+        let name = full_name(branch);
+        self.call(Purpose::Write, ["update-ref", "-d", &name, old.as_str()])
+            .run()
+            .map(drop)
+    }
+
+    /// The checkout that stands on a branch, if there is one.
+    ///
+    /// # Errors
+    /// When git cannot list the worktrees.
+    pub fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, ReadError> {
+        let answer = self
+            .call(Purpose::Read, ["worktree", "list", "--porcelain", "-z"])
+            .run()?;
+        let wanted = full_name(branch);
+        let mut folder = None;
+        for field in answer.fields() {
+            if let Some(path) = field.strip_prefix(b"worktree ") {
+                folder = Some(PathBuf::from(std::ffi::OsStr::from_bytes(path)));
+            } else if field.strip_prefix(b"branch ") == Some(wanted.as_bytes()) {
+                return Ok(folder);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Full name of a branch.
+pub(crate) fn full_name(branch: &BranchName) -> String {
+    format!("refs/heads/{branch}")
+}
+
+fn settled(found: Option<CommitId>, old: Option<&CommitId>, new: &CommitId) -> Option<Moved> {
+    if found.as_ref() == Some(new) {
+        Some(Moved::AlreadyDone)
+    } else if found.as_ref() == old {
+        None
+    } else {
+        Some(Moved::Conflict { found })
+    }
+}

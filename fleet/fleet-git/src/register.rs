@@ -1,0 +1,146 @@
+//! Registering worktrees with git and taking registrations back, one at a time on a repository.
+//! Never takes away a folder that git did not make for this repository.
+
+use crate::command::Purpose;
+use crate::error::{At, WorkspaceError};
+use crate::folders;
+use crate::lock::FileLock;
+use crate::made::Made;
+use crate::workspace::Workspaces;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest wait for another thread or process that registers a worktree.
+const ADD_WAIT: Duration = Duration::from_secs(60);
+
+impl Workspaces {
+    /// The lock around registering; waits for other threads and processes.
+    pub(crate) fn adding(&self) -> Result<FileLock, WorkspaceError> {
+        let folder = self.inner.repo.git_common_dir().join("codewhale");
+        folders::make_private(&folder).at(&folder)?;
+        let file = folder.join("worktrees.lock");
+        FileLock::take(&file, ADD_WAIT).at(&file)
+    }
+
+    /// Registers the worktree without files; the caller holds the lock, because git fails when two
+    /// do this at once.
+    pub(crate) fn add(&self, made: &mut Made) -> Result<(), WorkspaceError> {
+        match &made.branch {
+            Some(branch) => {
+                let flags = ["--no-track", "-b", branch.as_str()];
+                self.worktree_add(&flags, &made.path, made.base.as_str())?;
+            }
+            None => self.worktree_add(&["--detach"], &made.path, made.base.as_str())?,
+        }
+        self.note_admin(made)
+    }
+
+    fn worktree_add(
+        &self,
+        flags: &[&str],
+        path: &Path,
+        target: &str,
+    ) -> Result<(), WorkspaceError> {
+        let mut args: Vec<&OsStr> = ["worktree", "add", "--quiet", "--no-checkout"]
+            .iter()
+            .chain(flags)
+            .map(AsRef::as_ref)
+            .collect();
+        args.extend([path.as_os_str(), target.as_ref()]);
+        self.inner.repo.call(Purpose::Write, args).run()?;
+        Ok(())
+    }
+
+    /// Git chooses the name of its own folder; nobody else has been in the worktree yet, so its
+    /// `.git` file can be believed.
+    fn note_admin(&self, made: &mut Made) -> Result<(), WorkspaceError> {
+        let file = made.path.join(".git");
+        let text = std::fs::read_to_string(&file).at(&file)?;
+        let admin = text.trim_end().rsplit('/').next().unwrap_or_default();
+        made.admin = admin.to_owned();
+        made.write(&self.inner.state).at(&self.inner.state)
+    }
+
+    /// A folder that was deleted, on the branch it had; its private index describes files that are
+    /// gone and is built anew.
+    pub(crate) fn make_again(&self, made: &Made) -> Result<(), WorkspaceError> {
+        let mut again = made.clone();
+        let lock = self.adding()?;
+        self.unregister(made)?;
+        let target = match &made.branch {
+            Some(branch) => branch.as_str(),
+            None => made.base.as_str(),
+        };
+        let flags: &[&str] = if made.branch.is_none() {
+            &["--detach"]
+        } else {
+            &[]
+        };
+        self.worktree_add(flags, &made.path, target)?;
+        self.note_admin(&mut again)?;
+        drop(lock);
+        let index = self.index(&made.name);
+        if folders::is_taken(&index) {
+            std::fs::remove_file(&index).at(&index)?;
+        }
+        self.check_out(&again, target)?;
+        self.publish_index(&again)?;
+        self.copy_files(&again)
+    }
+
+    /// Takes an unfinished worktree away: nobody has worked in it.
+    pub(crate) fn roll_back(&self, made: &Made) -> Result<(), WorkspaceError> {
+        let lock = self.adding()?;
+        if self.is_ours(&made.path) {
+            folders::take_away(&made.path).at(&made.path)?;
+        }
+        self.unregister(made)?;
+        if let Some(branch) = &made.branch
+            && self.inner.repo.branch_tip(branch)?.as_ref() == Some(&made.base)
+        {
+            self.inner.repo.delete_branch(branch, &made.base)?;
+        }
+        Made::forget(&self.inner.state, &made.name).at(&self.inner.state)?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Whether a folder is a worktree that git made for this repository, or the empty beginning of
+    /// one.
+    fn is_ours(&self, path: &Path) -> bool {
+        match std::fs::read_to_string(path.join(".git")) {
+            Ok(text) => text
+                .strip_prefix("gitdir: ")
+                .is_some_and(|dir| Path::new(dir).starts_with(self.registrations())),
+            Err(_) => std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+        }
+    }
+
+    /// Ends the registration of a worktree whose folder is gone.
+    pub(crate) fn unregister(&self, made: &Made) -> Result<(), WorkspaceError> {
+        let registered = std::fs::read_dir(self.registrations())
+            .map(|entries| {
+                entries.flatten().any(|entry| {
+                    std::fs::read_to_string(entry.path().join("gitdir"))
+                        .is_ok_and(|text| Path::new(text.trim_end()) == made.path.join(".git"))
+                })
+            })
+            .unwrap_or(false);
+        if registered && !folders::is_taken(&made.path) {
+            let args: [&OsStr; 5] = [
+                "worktree".as_ref(),
+                "remove".as_ref(),
+                "--force".as_ref(),
+                "--force".as_ref(),
+                made.path.as_os_str(),
+            ];
+            self.inner.repo.call(Purpose::Write, args).run()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn registrations(&self) -> PathBuf {
+        self.inner.repo.git_common_dir().join("worktrees")
+    }
+}
