@@ -33,7 +33,7 @@ pub use codec::{Codec, DecodeError, Entry};
 pub use error::{AppendError, Damage, OpenError, Place, ReplayError, Trouble, WriteError};
 pub use filesystem::Filesystems;
 pub use format::{BATCH_MAX_BYTES, Epoch, FORMAT, Head, LINE_MAX_BYTES, Seq, Sum};
-pub use lock::{Holder, Left};
+pub use lock::{Holder, Left, holder};
 pub use open::{Opened, create, open};
 pub use replay::{OnEntry, Replayed, Tail, Torn, replay};
 pub use writer::{OnDurable, Writer};

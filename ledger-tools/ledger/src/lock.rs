@@ -145,6 +145,17 @@ impl Lock {
     }
 }
 
+/// Who holds the ledger in `folder`: by its own words, and only when that process lives. Touches no
+/// lock, so that looking never keeps a writer from taking it.
+#[must_use]
+pub fn holder(folder: &Path) -> Option<Holder> {
+    let mut file = File::open(folder.join(LOCK)).ok()?;
+    match left_behind(&text_of(&mut file)) {
+        Some(Left::By(holder)) if holder.may_live() => Some(holder),
+        _ => None,
+    }
+}
+
 fn text_of(file: &mut File) -> String {
     const TEXT_MAX_BYTES: u64 = 4096;
     let mut bytes = Vec::new();

@@ -72,6 +72,7 @@ fn a_second_writer_is_refused_with_the_holders_pid() {
         panic!("{error}");
     };
     assert_eq!(holder.pid, std::process::id());
+    assert_eq!(ledger::holder(folder.path()), Some(holder));
     let (_, entries) = read(folder.path()).unwrap();
     assert_eq!(
         entries[0].records,
@@ -79,7 +80,23 @@ fn a_second_writer_is_refused_with_the_holders_pid() {
         "a reader is let in beside the writer"
     );
     writer.close().unwrap();
+    assert_eq!(ledger::holder(folder.path()), None);
     assert!(open(folder.path()).is_ok(), "a closed ledger is free");
+}
+
+#[test]
+fn who_is_gone_holds_nothing_whatever_the_lock_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |text: &str| {
+        std::fs::write(folder.path().join("lock"), text).unwrap();
+        assert_eq!(ledger::holder(folder.path()), None, "{text}");
+    };
+    assert_eq!(ledger::holder(folder.path()), None, "no lock at all");
+    check("");
+    check("not JSON");
+    check(r#"{"pid":4194305,"start":7}"#);
+    check(&format!(r#"{{"pid":{},"start":1}}"#, std::process::id()));
+    check(&format!(r#"{{"pid":{},"boot":"x"}}"#, std::process::id()));
 }
 
 #[test]
