@@ -9,13 +9,13 @@ const UNFINISHED: [&str; 3] = ["todo!", "unimplemented!", "dbg!"];
 const SLEEPS: [&str; 3] = ["thread::sleep", "time::sleep", "sleep_until"];
 const PRINTS: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
 const EXITS: [&str; 2] = ["process::exit", "process::abort"];
-const CLOCKS: [&str; 5] = [
-    "Instant::now",
+const WALL_CLOCKS: [&str; 4] = [
     "SystemTime::now",
     "UNIX_EPOCH.elapsed",
     "Utc::now",
     "Local::now",
 ];
+const STOPWATCHES: [&str; 1] = ["Instant::now"];
 const OUTSIDE_WORLD: [&str; 10] = [
     "std::fs",
     "std::net",
@@ -54,10 +54,16 @@ pub fn exits(source: &Source) -> Vec<Finding> {
     product_only(source, calls(source, &EXITS))
 }
 
-/// No product code reads a clock.
+/// No product code reads the time of day.
 #[must_use]
-pub fn clock_reads(source: &Source) -> Vec<Finding> {
-    product_only(source, calls(source, &CLOCKS))
+pub fn wall_clock_reads(source: &Source) -> Vec<Finding> {
+    product_only(source, calls(source, &WALL_CLOCKS))
+}
+
+/// No product code measures how long something takes.
+#[must_use]
+pub fn stopwatch_reads(source: &Source) -> Vec<Finding> {
+    product_only(source, calls(source, &STOPWATCHES))
 }
 
 /// A core, its tests included, neither reads a clock nor touches the world outside.
@@ -70,7 +76,8 @@ pub fn acts_of_a_core(source: &Source) -> Vec<Finding> {
         Some(found(source, import.line, format!("imports `{path}`")))
     });
     let mut findings: Vec<Finding> = imports.collect();
-    findings.extend(calls(source, &CLOCKS));
+    findings.extend(calls(source, &WALL_CLOCKS));
+    findings.extend(calls(source, &STOPWATCHES));
     let paths = OUTSIDE_WORLD.iter().filter(|path| path.contains("::"));
     let in_code = paths.flat_map(|path| calls(source, &[path]));
     findings.extend(in_code.filter(|call| {

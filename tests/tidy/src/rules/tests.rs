@@ -115,9 +115,14 @@ fn the_product_neither_prints_nor_exits_nor_reads_clocks() {
     );
     check(calls::exits, "fn f() { std::process::exit(1) }", &[1]);
     check(
-        calls::clock_reads,
-        "fn f() { g(Utc::now()); }\n#[test]\nfn g() { Instant::now(); }",
+        calls::wall_clock_reads,
+        "fn f() { g(Utc::now()); Instant::now(); }\n#[test]\nfn g() { Utc::now(); }",
         &[1],
+    );
+    check(
+        calls::stopwatch_reads,
+        "fn f() { Utc::now();\nInstant::now(); }\n#[test]\nfn g() { Instant::now(); }",
+        &[2],
     );
 }
 
