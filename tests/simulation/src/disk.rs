@@ -1,0 +1,60 @@
+//! A ledger in memory with a synced and an unsynced part. Never a file.
+
+use crate::random::Random;
+use fleet_core::record::Record;
+use fleet_core::time::{Stamp, Timestamp};
+
+/// One line.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) stamp: Stamp,
+    pub(crate) records: Vec<Record>,
+}
+
+/// The lines of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Disk {
+    lines: Vec<Line>,
+    durable: usize,
+    epoch: u64,
+}
+
+impl Disk {
+    pub(crate) fn append(&mut self, records: Vec<Record>) -> Stamp {
+        let seq = self.lines.len() as u64 + 1;
+        let at = Timestamp(i64::try_from(seq).unwrap_or(i64::MAX) * 1_000);
+        let stamp = Stamp {
+            seq,
+            epoch: self.epoch,
+            at,
+        };
+        self.lines.push(Line { stamp, records });
+        stamp
+    }
+
+    /// Everything written so far survives from here on.
+    pub(crate) fn sync(&mut self) {
+        self.durable = self.lines.len();
+    }
+
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable as u64
+    }
+
+    pub(crate) fn has_unsynced(&self) -> bool {
+        self.durable < self.lines.len()
+    }
+
+    /// A crash: of the unsynced lines any prefix survives.
+    pub(crate) fn crash(&mut self, random: &mut Random) {
+        let unsynced = self.lines.len() - self.durable;
+        let kept = self.durable + random.below(unsynced + 1);
+        self.lines.truncate(kept);
+        self.durable = kept;
+        self.epoch += 1;
+    }
+
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
