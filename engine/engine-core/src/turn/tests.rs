@@ -1,0 +1,6 @@
+//! Which input is legal when, and how the machine behaves in a world of fakes.
+
+mod behaviour;
+mod legality;
+mod recovery;
+mod world;
