@@ -106,8 +106,15 @@ const TEST_ROOMS: &[&str] = &["testkit"];
 /// The crates that only decide.
 const CORES: [&str; 3] = ["engine-core", "workflow-core", "fleet-core"];
 
-/// What a core may use from outside: values, their text, and hashes.
-const CORE_CRATES: [&str; 5] = ["chrono", "serde", "serde_json", "sha2", "thiserror"];
+/// What a core may use from outside: values, their text, hashes, and how alike texts are.
+const CORE_CRATES: [&str; 6] = [
+    "chrono",
+    "serde",
+    "serde_json",
+    "sha2",
+    "strsim",
+    "thiserror",
+];
 
 /// A second runtime, or a second TLS stack.
 const REFUSED_CRATES: [&str; 4] = ["async-std", "aws-lc-sys", "native-tls", "openssl-sys"];
