@@ -1,5 +1,7 @@
 //! Why a request brought no answer, and what may follow from it. Never decides to ask again.
 
+pub(crate) mod told;
+
 use engine_core::record::Billed;
 use std::time::Duration;
 
@@ -201,6 +203,25 @@ impl ModelError {
             | Fault::TooSlow { .. }
             | Fault::Protocol { .. }
             | Fault::TooLarge { .. } => Billed::Reservation,
+        }
+    }
+}
+
+impl Fault {
+    /// The part that came from outside, where there is one.
+    pub(crate) fn words_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Overflow { words }
+            | Self::KeyRefused { words, .. }
+            | Self::Refused { words, .. }
+            | Self::RateLimited { words, .. }
+            | Self::Busy { words, .. } => Some(words),
+            Self::Protocol { detail } => Some(detail),
+            Self::Unreachable { .. }
+            | Self::StreamCut { .. }
+            | Self::TooSlow { .. }
+            | Self::TooLarge { .. }
+            | Self::NoSuchTurn { .. } => None,
         }
     }
 }

@@ -1,0 +1,13 @@
+//! The wire of streamed chat completions, as OpenAI describes it and as the servers that claim to
+//! be compatible really speak it. Pure: never opens a connection.
+
+mod assemble;
+mod body;
+mod calls;
+mod chunk;
+mod dialect;
+
+pub use assemble::Assembler;
+pub use body::{body, with_output_limit};
+pub use calls::arguments;
+pub use dialect::{Dialect, LimitField, ReasoningBack, UsageReport};

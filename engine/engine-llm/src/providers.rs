@@ -1,0 +1,328 @@
+//! The providers that are known by name, as data, and how one is made ready to be asked. Never
+//! reads the environment itself and never opens a connection.
+
+use crate::Model;
+use crate::chat::{Dialect, LimitField, ReasoningBack, UsageReport};
+use crate::chat_model::ChatModel;
+use crate::http::{BadAddress, Endpoint, PlainHttp};
+use crate::key::{Key, UnusableKey};
+use crate::limits::Limits;
+use crate::scripted::{Script, ScriptError};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A provider known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The name before the slash of a model.
+    pub id: &'static str,
+    /// Other names of it.
+    pub aliases: &'static [&'static str],
+    /// Without the trailing `/chat/completions`.
+    pub base_url: &'static str,
+    /// Variable that usually holds its key; `None`: it needs none.
+    pub key_env: Option<&'static str>,
+    /// How it wants its requests.
+    pub dialect: Dialect,
+}
+
+impl Row {
+    /// The host of its base URL, with its port where it has one.
+    fn host(&self) -> &'static str {
+        let after_scheme = self.base_url.split("//").nth(1).unwrap_or("");
+        after_scheme.split('/').next().unwrap_or("")
+    }
+}
+
+const PLAIN: Dialect = Dialect {
+    limit: LimitField::MaxTokens,
+    usage: UsageReport::Asked,
+    reasoning: ReasoningBack::Never,
+};
+const NEWER_LIMIT: Dialect = Dialect {
+    limit: LimitField::MaxCompletionTokens,
+    ..PLAIN
+};
+const REASONING_BACK: Dialect = Dialect {
+    reasoning: ReasoningBack::WithCalls,
+    ..PLAIN
+};
+const STRICT_FIELDS: Dialect = Dialect {
+    usage: UsageReport::Unasked,
+    ..PLAIN
+};
+
+/// Every provider known by name.
+pub const ROWS: &[Row] = &[
+    Row {
+        id: "openai",
+        aliases: &[],
+        base_url: "https://api.openai.com/v1",
+        key_env: Some("OPENAI_API_KEY"),
+        dialect: NEWER_LIMIT,
+    },
+    Row {
+        id: "deepseek",
+        aliases: &[],
+        base_url: "https://api.deepseek.com/v1",
+        key_env: Some("DEEPSEEK_API_KEY"),
+        dialect: REASONING_BACK,
+    },
+    Row {
+        id: "openrouter",
+        aliases: &[],
+        base_url: "https://openrouter.ai/api/v1",
+        key_env: Some("OPENROUTER_API_KEY"),
+        dialect: PLAIN,
+    },
+    Row {
+        id: "groq",
+        aliases: &[],
+        base_url: "https://api.groq.com/openai/v1",
+        key_env: Some("GROQ_API_KEY"),
+        dialect: NEWER_LIMIT,
+    },
+    Row {
+        id: "mistral",
+        aliases: &[],
+        base_url: "https://api.mistral.ai/v1",
+        key_env: Some("MISTRAL_API_KEY"),
+        dialect: STRICT_FIELDS,
+    },
+    Row {
+        id: "together",
+        aliases: &[],
+        base_url: "https://api.together.xyz/v1",
+        key_env: Some("TOGETHER_API_KEY"),
+        dialect: PLAIN,
+    },
+    Row {
+        id: "xai",
+        aliases: &["grok"],
+        base_url: "https://api.x.ai/v1",
+        key_env: Some("XAI_API_KEY"),
+        dialect: NEWER_LIMIT,
+    },
+    Row {
+        id: "moonshot",
+        aliases: &["kimi"],
+        base_url: "https://api.moonshot.ai/v1",
+        key_env: Some("MOONSHOT_API_KEY"),
+        dialect: REASONING_BACK,
+    },
+    Row {
+        id: "ollama",
+        aliases: &[],
+        base_url: "http://127.0.0.1:11434/v1",
+        key_env: None,
+        dialect: PLAIN,
+    },
+    Row {
+        id: "llamacpp",
+        aliases: &["llama.cpp"],
+        base_url: "http://127.0.0.1:8080/v1",
+        key_env: None,
+        dialect: PLAIN,
+    },
+    Row {
+        id: "lmstudio",
+        aliases: &["lm-studio"],
+        base_url: "http://127.0.0.1:1234/v1",
+        key_env: None,
+        dialect: PLAIN,
+    },
+    Row {
+        id: "vllm",
+        aliases: &[],
+        base_url: "http://127.0.0.1:8000/v1",
+        key_env: None,
+        dialect: PLAIN,
+    },
+];
+
+/// The row with this id or alias.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter()
+        .find(|row| row.id == name || row.aliases.contains(&name))
+}
+
+/// Where models shall be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setup {
+    /// Chat completions over HTTP. The dialect is that of the row with the same host, else the plain
+    /// one: a name says nothing about the server behind another address.
+    Chat {
+        /// Without the trailing `/chat/completions`.
+        base_url: String,
+        /// Variable that holds the key; `None`: no key is sent.
+        key_env: Option<String>,
+    },
+    /// Plays back a file of turns; asks nobody.
+    Scripted {
+        /// The file.
+        script: PathBuf,
+    },
+}
+
+/// Why a provider cannot be made ready.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The variable that should hold its key is not set.
+    #[error("the key for `{host}` is missing: set {variable}")]
+    KeyMissing {
+        /// Where it would be sent.
+        host: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The variable holds something that is no key.
+    #[error("the key in {variable} cannot be used: {cause}")]
+    KeyUnusable {
+        /// The variable.
+        variable: String,
+        /// Why.
+        cause: UnusableKey,
+    },
+    /// Its address cannot be used.
+    #[error(transparent)]
+    Address(#[from] BadAddress),
+    /// Its script cannot be used.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+}
+
+/// Makes a provider ready to be asked. `env` looks a variable up; only the key's is asked for.
+///
+/// # Errors
+/// [`BuildError`]; nothing was sent anywhere.
+pub fn build(
+    setup: &Setup,
+    env: &dyn Fn(&str) -> Option<String>,
+    plain: PlainHttp,
+) -> Result<Arc<dyn Model>, BuildError> {
+    build_within(setup, env, plain, Limits::default())
+}
+
+/// As [`build`], with other limits than the default ones.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_within(
+    setup: &Setup,
+    env: &dyn Fn(&str) -> Option<String>,
+    plain: PlainHttp,
+    limits: Limits,
+) -> Result<Arc<dyn Model>, BuildError> {
+    match setup {
+        Setup::Scripted { script } => Ok(Arc::new(Script::open(script)?)),
+        Setup::Chat { base_url, key_env } => {
+            let endpoint = Endpoint::new(base_url, plain, limits)?;
+            let dialect = dialect_of(endpoint.host());
+            let endpoint = match key_env {
+                None => endpoint,
+                Some(variable) => {
+                    let key = key(variable, endpoint.host(), env)?;
+                    endpoint.with_key(key)
+                }
+            };
+            Ok(Arc::new(ChatModel { endpoint, dialect }))
+        }
+    }
+}
+
+fn key(
+    variable: &str,
+    host: &str,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Key, BuildError> {
+    let text = env(variable).filter(|text| !text.trim().is_empty());
+    let text = text.ok_or_else(|| BuildError::KeyMissing {
+        host: host.to_owned(),
+        variable: variable.to_owned(),
+    })?;
+    Key::new(&text).map_err(|cause| BuildError::KeyUnusable {
+        variable: variable.to_owned(),
+        cause,
+    })
+}
+
+fn dialect_of(host: &str) -> Dialect {
+    ROWS.iter()
+        .find(|row| row.host() == host)
+        .map_or(PLAIN, |row| row.dialect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_KEY: Option<&str> = None;
+
+    fn build_chat(base_url: &str, key: Option<&str>) -> Result<(), String> {
+        let setup = Setup::Chat {
+            base_url: base_url.to_owned(),
+            key_env: Some("EXAMPLE_KEY".to_owned()),
+        };
+        let env = |name: &str| {
+            assert_eq!(name, "EXAMPLE_KEY");
+            key.map(str::to_owned)
+        };
+        build(&setup, &env, PlainHttp::LoopbackOnly)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn names_and_aliases_are_unique_and_found() {
+        let mut names: Vec<&str> = Vec::new();
+        for row in ROWS {
+            names.push(row.id);
+            names.extend(row.aliases);
+            assert_eq!(find(row.id), Some(row));
+            for alias in row.aliases {
+                assert_eq!(find(alias), Some(row));
+            }
+        }
+        let total = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), total);
+        assert_eq!(find("nobody"), None);
+    }
+
+    #[test]
+    fn every_row_has_an_address_that_may_be_used() {
+        for row in ROWS {
+            let endpoint = Endpoint::new(row.base_url, PlainHttp::LoopbackOnly, Limits::default());
+            let endpoint = endpoint.unwrap_or_else(|error| panic!("{}: {error}", row.id));
+            assert_eq!(endpoint.host(), row.host());
+            assert_eq!(dialect_of(row.host()), row.dialect, "{}", row.id);
+        }
+        assert_eq!(dialect_of("proxy.example"), PLAIN);
+    }
+
+    #[test]
+    fn a_missing_or_unusable_key_names_its_variable() {
+        let base = "https://api.example/v1";
+        assert_eq!(build_chat(base, Some("sk-1")), Ok(()));
+        for blank in [NO_KEY, Some(""), Some("  ")] {
+            let told = build_chat(base, blank).expect_err("there is no key");
+            assert_eq!(
+                told,
+                "the key for `api.example` is missing: set EXAMPLE_KEY"
+            );
+        }
+        let told = build_chat(base, Some("sk 1")).expect_err("this is no key");
+        assert_eq!(
+            told,
+            "the key in EXAMPLE_KEY cannot be used: it is blank or holds characters that cannot be sent in a header"
+        );
+    }
+
+    #[test]
+    fn an_address_that_may_not_be_used_is_refused_before_the_key_is_read() {
+        let told = build_chat("http://api.example/v1", NO_KEY).expect_err("it is not encrypted");
+        assert!(told.contains("use https"), "{told}");
+    }
+}
