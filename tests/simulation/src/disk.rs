@@ -20,16 +20,20 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn append(&mut self, records: Vec<Record>) -> Stamp {
+    /// Where the next line will stand.
+    pub(crate) fn stamp_of_next(&self) -> Stamp {
         let seq = self.lines.len() as u64 + 1;
         let at = Timestamp(i64::try_from(seq).unwrap_or(i64::MAX) * 1_000);
-        let stamp = Stamp {
+        Stamp {
             seq,
             epoch: self.epoch,
             at,
-        };
+        }
+    }
+
+    pub(crate) fn append(&mut self, records: Vec<Record>) {
+        let stamp = self.stamp_of_next();
         self.lines.push(Line { stamp, records });
-        stamp
     }
 
     /// Everything written so far survives from here on.

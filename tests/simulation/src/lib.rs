@@ -5,9 +5,12 @@
 //! a process that dies between appends, resumes it, and checks two kinds of property in pairs: that
 //! nothing bad happens (safety) and that the run comes to its end (liveness).
 
+mod agent;
 mod disk;
+mod effects;
 mod manager;
 mod plan;
+mod properties;
 mod random;
 mod world;
 

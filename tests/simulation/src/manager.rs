@@ -1,24 +1,18 @@
 //! A manager without threads: the same order of decide, append, apply and perform as the real one, one
 //! random step at a time, and the properties that must hold. Never decides anything itself.
 
+use crate::agent::Agent;
 use crate::disk::Disk;
 use crate::plan::plan;
 use crate::random::Random;
 use crate::world::World;
-use engine_core::content::Content;
-use engine_core::ids::{AgentId, StepNo, Tokens};
-use engine_core::message::Usage;
-use engine_core::record::{AgentRecord, Json, ModelResponded, VerdictGiven};
-use fleet_core::decide::{Ask, Input, Reply, decide};
-use fleet_core::ids::{CommitId, TreeId};
+use engine_core::ids::AgentId;
+use fleet_core::decide::{Input, Reply, decide};
 use fleet_core::owed::{Effect, EffectKind};
-use fleet_core::record::{
-    AttemptEnd, CheckFinished, LandingConflicted, LandingPrepared, Record, RunEnded, RunOpened,
-    WorkCommitted, WorkLanded, WorkspaceReady,
-};
+use fleet_core::record::{Record, RunEnded, RunOpened};
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, RunStatus, TaskIx};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How often things go wrong, in percent of steps, and how often at most.
 #[derive(Debug, Clone, Copy)]
@@ -53,32 +47,15 @@ pub struct Violation {
 /// Steps after which a run that has not ended counts as stuck.
 const STEPS_MAX: usize = 20_000;
 
-/// An agent under way: where it stands between two steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Agent {
-    /// The next turn has to be admitted.
-    Wants(u32),
-    /// Admitted; may be sent once the line is durable.
-    Admitted {
-        turn: u32,
-        reserved: Tokens,
-        by: u64,
-    },
-    /// Answered; goes on once the line is durable.
-    Answered { turn: u32, by: u64 },
-    /// It has reported its end.
-    Over,
-}
-
-struct Sim {
-    seed: u64,
-    random: Random,
-    disk: Disk,
-    world: World,
-    state: FleetState,
+pub(crate) struct Sim {
+    pub(crate) seed: u64,
+    pub(crate) random: Random,
+    pub(crate) disk: Disk,
+    pub(crate) world: World,
+    pub(crate) state: FleetState,
     under_way: BTreeMap<TaskIx, (Effect, u64)>,
-    agents: BTreeMap<AgentId, Agent>,
-    kills: u32,
+    pub(crate) agents: BTreeMap<AgentId, Agent>,
+    pub(crate) kills: u32,
 }
 
 /// Plays the run of a seed to its end.
@@ -170,7 +147,7 @@ impl Sim {
         self.queue(tasks)
     }
 
-    fn input(&mut self, input: Input) -> Result<Reply, String> {
+    pub(crate) fn input(&mut self, input: Input) -> Result<Reply, String> {
         let decision = decide(&self.state, input);
         if !decision.records.is_empty() {
             self.append(decision.records)?;
@@ -179,12 +156,13 @@ impl Sim {
     }
 
     fn append(&mut self, records: Vec<Record>) -> Result<(), String> {
-        let stamp = self.disk.append(records.clone());
+        let stamp = self.disk.stamp_of_next();
         for record in &records {
             self.state
                 .apply(stamp, record)
                 .map_err(|illegal| format!("a decision does not fit: {illegal}"))?;
         }
+        self.disk.append(records);
         Ok(())
     }
 
@@ -237,302 +215,5 @@ impl Sim {
                 "{agent}: an outcome that was owed is answered by {other:?}"
             )),
         }
-    }
-
-    fn outcome(&mut self, agent: &AgentId, effect: Effect) -> Result<Record, String> {
-        let (task, attempt) = (agent.task.clone(), agent.attempt);
-        let state = self
-            .state
-            .task(effect.task)
-            .attempt
-            .clone()
-            .ok_or("no attempt")?;
-        let commit = CommitId(format!("{task}-{attempt}"));
-        Ok(match effect.kind {
-            EffectKind::PrepareWorkspace | EffectKind::RunAgent => WorkspaceReady {
-                task,
-                attempt,
-                path: "/w".into(),
-                branch: None,
-            }
-            .into(),
-            EffectKind::Commit => WorkCommitted {
-                task,
-                attempt,
-                tree: TreeId(format!("tree-{commit}")),
-                commit,
-                files: 1,
-                insertions: 1,
-                deletions: 0,
-            }
-            .into(),
-            EffectKind::RunCheck { stage, index } => CheckFinished {
-                task,
-                attempt,
-                stage,
-                index,
-                command: "check".into(),
-                commit,
-                exit: Some(i32::from(!World::check_passes(agent, index, self.seed))),
-                output: Content::from("out"),
-                millis: 1,
-            }
-            .into(),
-            EffectKind::PrepareLanding => {
-                let onto = self.state.integration_head().ok_or("no head")?.clone();
-                if World::conflicts(agent, self.seed) {
-                    LandingConflicted {
-                        task,
-                        attempt,
-                        onto,
-                        paths: vec!["f".into()],
-                    }
-                    .into()
-                } else {
-                    let merged = Some(&onto) != state.base.as_ref();
-                    let commit = if merged {
-                        CommitId(format!("m-{commit}"))
-                    } else {
-                        commit
-                    };
-                    LandingPrepared {
-                        task,
-                        attempt,
-                        onto,
-                        commit,
-                        merged,
-                    }
-                    .into()
-                }
-            }
-            EffectKind::Land => {
-                let landing = state.landing.ok_or("no landing")?;
-                if !self.world.land(&task, &landing.onto, &landing.commit) {
-                    return Err(format!("{agent}: the branch is not where the intent says"));
-                }
-                WorkLanded {
-                    task,
-                    attempt,
-                    commit: landing.commit,
-                }
-                .into()
-            }
-        })
-    }
-
-    /// An agent takes one step: asks for admission, sends, reports, or ends.
-    fn agent_step(&mut self, agent: &AgentId, effect: Effect) -> Result<(), String> {
-        let durable = self.disk.durable();
-        let Some(stands) = self.agents.get(agent).copied() else {
-            *self.world.started.entry(agent.clone()).or_default() += 1;
-            let answered = self.answered(agent);
-            self.agents.insert(
-                agent.clone(),
-                Agent::Answered {
-                    turn: answered,
-                    by: 0,
-                },
-            );
-            return Ok(());
-        };
-        let next = match stands {
-            Agent::Wants(turn) => self.admit(agent, turn)?,
-            Agent::Admitted { turn, reserved, by } if by <= durable => {
-                self.send(agent, turn, reserved)?
-            }
-            Agent::Answered { turn, by } if by <= durable => {
-                if turn < World::turns(agent, self.seed) {
-                    Agent::Wants(turn + 1)
-                } else {
-                    self.end(agent, effect)?
-                }
-            }
-            waiting => waiting,
-        };
-        self.agents.insert(agent.clone(), next);
-        Ok(())
-    }
-
-    fn admit(&mut self, agent: &AgentId, turn: u32) -> Result<Agent, String> {
-        let step = self
-            .state
-            .find(&agent.task)
-            .and_then(|(_, task)| task.attempt.as_ref())
-            .map_or(0, |a| a.steps);
-        let ask = Ask {
-            agent: agent.clone(),
-            step: StepNo(step + 1),
-            hash: String::new(),
-            bytes: 200 * u64::from(turn),
-            told: Vec::new(),
-            max_output: Tokens(1_500),
-        };
-        match self.input(Input::Admit(ask))? {
-            Reply::Granted { .. } => {
-                let open = self
-                    .state
-                    .find(&agent.task)
-                    .and_then(|(_, task)| task.attempt.as_ref()?.open_request);
-                let reserved = open.ok_or("granted without a reservation")?.reserved;
-                Ok(Agent::Admitted {
-                    turn,
-                    reserved,
-                    by: self.disk.lines().len() as u64,
-                })
-            }
-            Reply::Wait => Ok(Agent::Wants(turn)),
-            Reply::Refused { message } => {
-                let agent = agent.clone();
-                self.input(Input::AttemptEnded {
-                    agent,
-                    end: AttemptEnd::Budget { message },
-                })?;
-                Ok(Agent::Over)
-            }
-            other => Err(format!("{agent}: admission is answered by {other:?}")),
-        }
-    }
-
-    fn send(&mut self, agent: &AgentId, turn: u32, reserved: Tokens) -> Result<Agent, String> {
-        let used = self.world.ask(agent, turn, reserved, &mut self.random);
-        let step = self
-            .state
-            .find(&agent.task)
-            .and_then(|(_, task)| task.attempt.as_ref()?.open_request);
-        let responded = AgentRecord::ModelResponded(ModelResponded {
-            task: agent.task.clone(),
-            attempt: agent.attempt,
-            step: step.ok_or("no request under way")?.step,
-            answer: Json::of(&turn).map_err(|error| error.to_string())?,
-            usage: Some(Usage {
-                input: used,
-                output: Tokens(0),
-                cached: Tokens(0),
-            }),
-        });
-        match self.input(Input::Report(vec![responded]))? {
-            Reply::Accepted => Ok(Agent::Answered {
-                turn,
-                by: self.disk.lines().len() as u64,
-            }),
-            other => Err(format!("{agent}: a report is answered by {other:?}")),
-        }
-    }
-
-    fn end(&mut self, agent: &AgentId, effect: Effect) -> Result<Agent, String> {
-        let is_review = self.state.task(effect.task).review_of.is_some();
-        let end = if World::attempt_fails(agent, self.seed) {
-            AttemptEnd::Failed {
-                kind: "planted".into(),
-                message: "it failed".into(),
-            }
-        } else if is_review {
-            let verdict = World::verdict(agent, self.seed);
-            let given = AgentRecord::VerdictGiven(VerdictGiven {
-                task: agent.task.clone(),
-                attempt: agent.attempt,
-                verdict,
-                findings: Content::from("because"),
-            });
-            self.input(Input::Report(vec![given]))?;
-            AttemptEnd::Verdict { verdict }
-        } else {
-            AttemptEnd::Finished {
-                text: Content::from("ok"),
-            }
-        };
-        match self.input(Input::AttemptEnded {
-            agent: agent.clone(),
-            end,
-        })? {
-            Reply::Accepted => Ok(Agent::Over),
-            other => Err(format!("{agent}: its end is answered by {other:?}")),
-        }
-    }
-
-    /// Turns of an attempt whose answers the ledger holds.
-    fn answered(&self, agent: &AgentId) -> u32 {
-        let records = self.disk.lines().iter().flat_map(|line| &line.records);
-        let mine = records.filter(|record| {
-            matches!(record, Record::ModelResponded(r) if r.task == agent.task && r.attempt == agent.attempt)
-        });
-        u32::try_from(mine.count()).unwrap_or(u32::MAX)
-    }
-
-    fn check_always(&self) -> Result<(), String> {
-        let run = self.state.run().ok_or("no run")?;
-        if self.state.live() > run.plan.limits.agents {
-            return Err(format!(
-                "{} agents live, {} allowed",
-                self.state.live(),
-                run.plan.limits.agents
-            ));
-        }
-        let account = self.state.account();
-        if let Some(cap) = account.cap {
-            let booked = account.spent.total().plus(account.reserved);
-            if booked > cap || self.world.billed > cap {
-                return Err(format!(
-                    "booked {booked}, billed {}, cap {cap}",
-                    self.world.billed
-                ));
-            }
-        }
-        for ((agent, turn), times) in &self.world.asked {
-            if *times > self.kills + 1 {
-                return Err(format!(
-                    "{agent} turn {turn} was asked {times} times with {} kills",
-                    self.kills
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// What must be true of a run that ended.
-    fn check_end(&self) -> Result<(), String> {
-        if let Some((_, task)) = self.state.tasks().find(|(_, task)| !task.is_ended()) {
-            return Err(format!("the run ended before task `{}`", task.spec.id));
-        }
-        let once: BTreeSet<_> = self.world.landed.iter().collect();
-        if once.len() != self.world.landed.len() {
-            return Err(format!("landed twice: {:?}", self.world.landed));
-        }
-        let recorded: Vec<_> = self
-            .disk
-            .lines()
-            .iter()
-            .flat_map(|line| &line.records)
-            .filter_map(|record| match record {
-                Record::WorkLanded(r) => Some(r.task.clone()),
-                _ => None,
-            })
-            .collect();
-        if recorded != self.world.landed {
-            return Err(format!(
-                "recorded {recorded:?}, landed {:?}",
-                self.world.landed
-            ));
-        }
-        if self.state.account().reserved != Tokens(0) {
-            return Err(format!(
-                "{} tokens stay reserved",
-                self.state.account().reserved
-            ));
-        }
-        for (_, task) in self.state.tasks().filter(|(_, task)| task.succeeded()) {
-            let unmet = task
-                .spec
-                .needs
-                .iter()
-                .find(|need| !self.state.find(need).is_some_and(|(_, t)| t.succeeded()));
-            if let Some(need) = unmet {
-                return Err(format!(
-                    "`{}` succeeded although `{need}` did not",
-                    task.spec.id
-                ));
-            }
-        }
-        Ok(())
     }
 }

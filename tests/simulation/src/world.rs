@@ -32,7 +32,7 @@ impl World {
         random: &mut Random,
     ) -> Tokens {
         *self.asked.entry((agent.clone(), turn)).or_default() += 1;
-        let used = Tokens(1 + random.next() % admitted.0.max(1));
+        let used = Tokens(1 + random.draw() % admitted.0.max(1));
         self.billed = self.billed.plus(used);
         used
     }
@@ -44,22 +44,22 @@ impl World {
 
     /// Whether a check passes: the same whenever it is run on the same attempt.
     pub(crate) fn check_passes(agent: &AgentId, index: u32, seed: u64) -> bool {
-        hash(agent, seed ^ u64::from(index)) % 4 != 0
+        !hash(agent, seed ^ u64::from(index)).is_multiple_of(4)
     }
 
     /// Whether an attempt fails by itself.
     pub(crate) fn attempt_fails(agent: &AgentId, seed: u64) -> bool {
-        hash(agent, seed ^ 77) % 9 == 0
+        hash(agent, seed ^ 77).is_multiple_of(9)
     }
 
     /// Whether a commit merges.
     pub(crate) fn conflicts(agent: &AgentId, seed: u64) -> bool {
-        hash(agent, seed ^ 99) % 11 == 0
+        hash(agent, seed ^ 99).is_multiple_of(11)
     }
 
     /// What a reviewer says.
     pub(crate) fn verdict(agent: &AgentId, seed: u64) -> Verdict {
-        if hash(agent, seed ^ 55) % 3 == 0 {
+        if hash(agent, seed ^ 55).is_multiple_of(3) {
             Verdict::Reject
         } else {
             Verdict::Approve
@@ -93,5 +93,5 @@ fn hash(agent: &AgentId, seed: u64) -> u64 {
     for byte in task.as_str().bytes() {
         sum = sum.rotate_left(7) ^ u64::from(byte).wrapping_mul(0x0100_0000_01B3);
     }
-    Random::new(sum).next()
+    Random::new(sum).draw()
 }
