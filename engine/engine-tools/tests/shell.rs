@@ -1,5 +1,7 @@
 //! Commands as real processes: their end, their limits, what they leave behind.
 
+#![cfg(test)]
+
 mod support;
 
 use engine_tools::shell::{End, Exit, Finished, Job, JobLimits, Leftovers, ShellError};

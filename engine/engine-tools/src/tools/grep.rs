@@ -1,0 +1,197 @@
+//! `grep`: finds lines by a regular expression. Never searches what `read` would refuse as binary.
+
+use super::glob::PathGlob;
+use super::{Desk, Kept, Lines};
+use crate::workspace::jail::{Found, PathError};
+use crate::workspace::text::cut;
+use crate::workspace::walk::{self, Depth};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+use serde::Deserialize;
+use std::io;
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const DESCRIPTION: &str = "Search the lines of the workspace's text files for a regular \
+expression (Rust syntax; `(?i)` ignores case), without what git ignores. Gives `path:line:text`.";
+
+pub(crate) const PARAMETERS: &str = r#"{
+  "type": "object",
+  "properties": {
+    "pattern": {"type": "string", "description": "Regular expression"},
+    "path": {"type": "string", "description": "File or folder to search; default: the workspace"},
+    "glob": {"type": "string", "description": "Only files whose path matches, for instance `*.rs`"}
+  },
+  "required": ["pattern"],
+  "additionalProperties": false
+}"#;
+
+/// Most matching lines shown.
+const LINES_MAX: usize = 200;
+
+/// Most bytes of a line shown.
+const LINE_MAX_BYTES: usize = 500;
+
+/// Most memory for one file: beyond it, a file is one line too long to search.
+const HEAP_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    pub(crate) pattern: String,
+    #[serde(default)]
+    pub(crate) path: Option<String>,
+    #[serde(default)]
+    glob: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GrepError {
+    #[error("{0}")]
+    Path(#[from] PathError),
+    #[error("{0}")]
+    Pattern(#[from] grep_regex::Error),
+    #[error("{0}")]
+    Glob(#[from] globset::Error),
+    #[error("`{0}` is not a regular file")]
+    NotAFile(String),
+    #[error("the search was stopped")]
+    Stopped,
+}
+
+pub(crate) fn run(
+    args: &Args,
+    desk: &Desk,
+    cancel: &CancellationToken,
+) -> Result<String, GrepError> {
+    let mut search = Search::new(args, desk)?;
+    let path = args.path.as_deref().unwrap_or(".");
+    let place = desk.jail.find(path)?;
+    match place.found {
+        Found::Nothing => return Err(PathError::Missing(path.to_owned()).into()),
+        Found::Other => return Err(GrepError::NotAFile(path.to_owned())),
+        Found::File => search.file(&place.shown(), &mut place.open(path)?),
+        Found::Folder => {
+            for entry in walk::entries(&desk.jail, &place.path, Depth::All) {
+                if cancel.is_cancelled() {
+                    return Err(GrepError::Stopped);
+                }
+                if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                    continue;
+                }
+                let shown = walk::relative(&desk.jail, &entry);
+                match search
+                    .wants(&shown)
+                    .then(|| std::fs::File::open(entry.path()))
+                {
+                    Some(Ok(mut file)) => search.file(&shown, &mut file),
+                    Some(Err(_)) => search.unreadable += 1,
+                    None => {}
+                }
+            }
+        }
+    }
+    Ok(search.into_text())
+}
+
+/// A search over several files.
+struct Search<'d> {
+    desk: &'d Desk,
+    matcher: RegexMatcher,
+    glob: Option<PathGlob>,
+    searcher: Searcher,
+    lines: Lines,
+    files_left_out: usize,
+    unreadable: usize,
+}
+
+impl<'d> Search<'d> {
+    fn new(args: &Args, desk: &'d Desk) -> Result<Self, GrepError> {
+        Ok(Self {
+            desk,
+            matcher: RegexMatcherBuilder::new()
+                .line_terminator(Some(b'\n'))
+                .crlf(true)
+                .build(&args.pattern)?,
+            glob: args.glob.as_deref().map(PathGlob::new).transpose()?,
+            searcher: SearcherBuilder::new()
+                .line_number(true)
+                .bom_sniffing(false)
+                .binary_detection(BinaryDetection::quit(0))
+                .heap_limit(Some(HEAP_MAX_BYTES))
+                .build(),
+            lines: Lines::new(LINES_MAX, desk.output_bytes),
+            files_left_out: 0,
+            unreadable: 0,
+        })
+    }
+
+    fn wants(&self, path: &str) -> bool {
+        self.glob
+            .as_ref()
+            .is_none_or(|glob| glob.matches(Path::new(path)))
+    }
+
+    fn file(&mut self, path: &str, file: &mut std::fs::File) {
+        let mut found = Matches::default();
+        let searched = self.searcher.search_reader(&self.matcher, file, &mut found);
+        if searched.is_err() {
+            self.unreadable += 1;
+            return;
+        }
+        if found.binary {
+            return;
+        }
+        let mut any_left_out = false;
+        for (number, line) in &found.lines {
+            let line = self.desk.mask.text(line);
+            let line = format!("{path}:{number}:{}", cut(&line, LINE_MAX_BYTES));
+            any_left_out |= self.lines.push(&line) == Kept::No;
+        }
+        self.files_left_out += usize::from(any_left_out);
+    }
+
+    fn into_text(self) -> String {
+        let left_out = self.lines.left_out();
+        let mut text = self.lines.into_text();
+        if text.is_empty() {
+            "no matches\n".clone_into(&mut text);
+        }
+        if left_out > 0 {
+            let files = self.files_left_out;
+            text.push_str(&format!(
+                "[… {left_out} more matching lines in {files} files left out …]\n"
+            ));
+        }
+        if self.unreadable > 0 {
+            let files = self.unreadable;
+            text.push_str(&format!("[{files} files could not be searched]\n"));
+        }
+        text
+    }
+}
+
+/// The matching lines of one file.
+#[derive(Default)]
+struct Matches {
+    lines: Vec<(u64, String)>,
+    binary: bool,
+}
+
+impl Sink for Matches {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let line = String::from_utf8_lossy(found.bytes());
+        // A little more than is shown, so that a secret at the cut is masked whole.
+        let line = cut(line.trim_end_matches(['\r', '\n']), 8 * LINE_MAX_BYTES);
+        self.lines
+            .push((found.line_number().unwrap_or(0), line.to_owned()));
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
