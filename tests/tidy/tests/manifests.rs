@@ -48,7 +48,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "fleet-git",
-        uses: &["fleet-core"],
+        uses: &["engine-core", "fleet-core"],
     },
     Room {
         name: "engine-runtime",
