@@ -1,0 +1,38 @@
+//! The table of commands: one file for each. Never does a command's work.
+
+mod config;
+mod doctor;
+
+use crate::app::App;
+use crate::arguments::Format;
+use crate::exit::Exit;
+use crate::report::Report;
+
+/// What can be asked for.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Doctor(doctor::Doctor),
+    #[command(subcommand)]
+    Config(config::Config),
+}
+
+impl Command {
+    /// Whom it prints for.
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            Self::Doctor(command) => command.format(),
+            Self::Config(command) => command.format(),
+        }
+    }
+
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// When it could not be done.
+    pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
+        match self {
+            Self::Doctor(command) => command.run(app),
+            Self::Config(command) => command.run(app),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a newcomer types first, rightly and wrongly.
+
+use crate::environment::TestEnvironment;
+use insta::assert_snapshot;
+
+#[test]
+fn the_version_is_one_line_of_data() {
+    let ran = TestEnvironment::new().run(&["--version"]).exits(0);
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(ran.stdout, format!("codewhale {version}\n"));
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn help_names_what_there_is() {
+    let ran = TestEnvironment::new().run(&["--help"]).exits(0);
+    assert_eq!(ran.stderr, "");
+    assert_snapshot!(ran.stdout, @"
+    A multi-agent coding fleet for the terminal.
+
+    Write a roster of agents and tasks, let the fleet work on it in worktrees of its own, and look at
+    what it made before you take it over.
+
+    Usage: codewhale [OPTIONS] <COMMAND>
+
+    Commands:
+      doctor  Check that everything is here that codewhale needs
+      config  See which configuration is in force
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Global options:
+      -C <DIR>
+              Work as if started in DIR
+
+          --config <FILE>
+              Read this configuration instead of the usual one
+
+      -v, --verbose...
+              Say more on standard error; twice says most
+
+          --log <FILE>
+              Append a trace of what happens to this file
+
+          --color <WHEN>
+              When to use colours
+
+              Possible values:
+              - auto:   In a terminal, unless NO_COLOR is set
+              - always: Everywhere
+              - never:  Nowhere
+              
+              [default: auto]
+
+    First steps:
+      codewhale doctor                   is everything here that is needed?
+      codewhale fleet init               write a roster for this repository
+      codewhale fleet check roster.toml  see the plan; nothing is written
+    ");
+}
+
+#[test]
+fn help_of_a_command_shows_examples() {
+    let ran = TestEnvironment::new().run(&["doctor", "--help"]).exits(0);
+    assert_snapshot!(ran.stdout, @"
+    Check that everything is here that codewhale needs
+
+    Exits with 0 when fleets can work here. A warning says what would go less well.
+
+    Usage: codewhale doctor [OPTIONS]
+
+    Options:
+          --probe
+              Ask the providers whether they can be reached and take the key
+
+          --json
+              Print JSON instead of text
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Global options:
+      -C <DIR>
+              Work as if started in DIR
+
+          --config <FILE>
+              Read this configuration instead of the usual one
+
+      -v, --verbose...
+              Say more on standard error; twice says most
+
+          --log <FILE>
+              Append a trace of what happens to this file
+
+          --color <WHEN>
+              When to use colours
+
+              Possible values:
+              - auto:   In a terminal, unless NO_COLOR is set
+              - always: Everywhere
+              - never:  Nowhere
+              
+              [default: auto]
+
+    Examples:
+      codewhale doctor            look, ask nobody
+      codewhale doctor --probe    also ask each provider with a key whether it answers; costs no tokens
+    ");
+}
+
+#[test]
+fn a_misspelt_command_is_met_with_the_nearest() {
+    let ran = TestEnvironment::new().run(&["doktor"]).exits(2);
+    assert_eq!(ran.stdout, "");
+    assert_snapshot!(ran.stderr, @"
+    error: unrecognized subcommand 'doktor'
+
+      tip: a similar subcommand exists: 'doctor'
+
+    Usage: codewhale [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn nothing_asked_shows_help_and_is_a_mistake() {
+    let ran = TestEnvironment::new().run(&[]).exits(2);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("Usage: codewhale"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_folder_that_is_none_is_named() {
+    let ran = TestEnvironment::new()
+        .run(&["-C", "not-there", "config", "path"])
+        .exits(2);
+    assert_eq!(ran.stdout, "");
+    assert_snapshot!(ran.stderr, @"
+    × `not-there` is not a folder
+    help: -C takes the folder to work in
+    ");
+}
+
+#[test]
+fn configuration_is_read_from_where_the_environment_says() {
+    let check = |environment: TestEnvironment, arguments: &[&str], expected: &str| {
+        let ran = environment.run(arguments).exits(0);
+        assert_eq!(ran.stdout, format!("{expected}\n"));
+        assert_eq!(ran.stderr, "");
+    };
+    let path = ["config", "path"];
+    let new = TestEnvironment::new;
+    check(new(), &path, "$T/home/.config/codewhale/config.toml");
+    check(
+        new().with("XDG_CONFIG_HOME", "$T/xdg"),
+        &path,
+        "$T/xdg/codewhale/config.toml",
+    );
+    check(
+        new().with("CODEWHALE_HOME", "$T/cw"),
+        &path,
+        "$T/cw/config.toml",
+    );
+    check(
+        new().with("CODEWHALE_HOME", "$T/cw"),
+        &["config", "path", "--config", "my.toml"],
+        "$T/work/my.toml",
+    );
+    check(
+        new(),
+        &["-C", "..", "--config", "my.toml", "config", "path"],
+        "$T/work/../my.toml",
+    );
+}
+
+#[test]
+fn without_a_home_the_message_says_what_to_set() {
+    let environment = TestEnvironment::new().with("HOME", "");
+    let ran = environment.run(&["config", "path"]).exits(2);
+    assert_snapshot!(ran.stderr, @"
+    × HOME is not set, so there is no place for the configuration
+    help: set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME
+    ");
+}
+
+#[test]
+fn doctor_finds_a_machine_usable() {
+    let environment = TestEnvironment::new().with("OPENAI_API_KEY", "sk-very-secret");
+    let ran = environment.run(&["doctor", "--json"]).exits(0);
+    assert!(!ran.stdout.contains("sk-very-secret"));
+    let lines = ran.json();
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["schema"], "codewhale.doctor/1");
+    assert_eq!(lines[0]["usable"], true);
+    let names = lines[0]["checks"].as_array().expect("a list").iter();
+    let names: Vec<&str> = names.filter_map(|check| check["name"].as_str()).collect();
+    assert_eq!(names, ["git", "state", "config", "keys"]);
+}
+
+#[test]
+fn doctor_leaves_no_file_behind() {
+    let environment = TestEnvironment::new();
+    environment.run(&["doctor"]).exits(0);
+    let state = environment.path("home/.local/state/codewhale");
+    assert_eq!(state.read_dir().expect("a folder").count(), 0);
+}
+
+#[test]
+fn doctor_without_git_says_what_to_install() {
+    let environment = TestEnvironment::new().with("PATH", "$T/home");
+    let ran = environment.run(&["doctor"]).exits(2);
+    assert!(ran.stdout.contains("install git"), "{}", ran.stdout);
+}
+
+#[test]
+fn doctor_with_a_state_folder_that_cannot_be_one_is_a_storage_failure() {
+    let environment = TestEnvironment::new().with("XDG_STATE_HOME", "$T/file");
+    environment.write("file", "");
+    let ran = environment.run(&["doctor"]).exits(8);
+    assert!(ran.stdout.contains("XDG_STATE_HOME"), "{}", ran.stdout);
+}

@@ -1,0 +1,86 @@
+//! The binary in a terminal: a real one, with its other end in the hands of the test.
+
+use crate::environment::TestEnvironment;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::process::Command;
+
+/// Runs a command with its standard streams in a terminal. Returns all that it showed.
+fn shown_in_terminal(command: &mut Command) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).expect("a terminal of ours");
+    unlockpt(&master).expect("a terminal that can be opened");
+    let name = ptsname(&master, Vec::new()).expect("a name");
+    let open = || {
+        let name = name.to_str().expect("a name of text");
+        OpenOptions::new().read(true).write(true).open(name)
+    };
+    let mut child = command
+        .stdin(open().expect("a stream"))
+        .stdout(open().expect("a stream"))
+        .stderr(open().expect("a stream"))
+        .spawn()
+        .expect("the binary starts");
+    // The command keeps copies of the streams: as long as it lives, reading does not end.
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::null());
+    command.stderr(std::process::Stdio::null());
+    let mut shown = Vec::new();
+    let mut piece = [0; 4096];
+    let mut master = File::from(master);
+    // Reading fails once nobody has the other end open any more.
+    while let Ok(count) = master.read(&mut piece) {
+        shown.extend_from_slice(&piece[..count]);
+    }
+    child.wait().expect("the binary ends");
+    String::from_utf8(shown).expect("output is text")
+}
+
+fn shown(environment: &TestEnvironment, arguments: &[&str]) -> String {
+    shown_in_terminal(&mut environment.command(arguments))
+}
+
+#[test]
+fn a_terminal_gets_colours() {
+    let environment = TestEnvironment::new();
+    for arguments in [&["doctor"][..], &["--help"], &["-C", "not-there", "doctor"]] {
+        let text = shown(&environment, arguments);
+        assert!(text.contains('\u{1b}'), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn no_color_is_obeyed_in_a_terminal() {
+    let environment = TestEnvironment::new().with("NO_COLOR", "1");
+    for arguments in [
+        &["doctor"][..],
+        &["--help"],
+        &["doktor"],
+        &["-C", "x", "doctor"],
+    ] {
+        let text = shown(&environment, arguments);
+        assert!(!text.is_empty());
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn color_never_is_obeyed_in_a_terminal() {
+    let environment = TestEnvironment::new();
+    for arguments in [
+        &["doctor", "--color=never"][..],
+        &["--color", "never", "--help"],
+    ] {
+        let text = shown(&environment, arguments);
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn control_characters_of_arguments_never_reach_the_terminal() {
+    let environment = TestEnvironment::new().with("NO_COLOR", "1");
+    let text = shown(&environment, &["-C", "\u{1b}[2Jx", "doctor"]);
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert!(text.contains("␛[2Jx"), "{text:?}");
+}
