@@ -12,7 +12,7 @@ use crate::surroundings::Surroundings;
 use crate::tasks::{self, Task};
 use crate::tree::{Fields, Health, Spot};
 use engine_core::ids::{ModelName, RoleName};
-use fleet_core::spec::{Limits, ProviderSpec, RoleSpec, RunSpec, TaskSpec, WorkspaceSpec};
+use fleet_core::spec::{Limits, ProviderSpec, RoleSpec, RunSpec, Site, TaskSpec, WorkspaceSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of a run whose roster gives none.
@@ -205,6 +205,7 @@ fn workspace(fields: &Fields) -> WorkspaceSpec {
         items.map(|item| item.value.clone()).collect()
     };
     WorkspaceSpec {
+        site: Site::Worktrees,
         copy: list("copy"),
         pass_env: list("pass_env"),
         demo: fields.owned_text("demo"),
