@@ -1,7 +1,7 @@
 //! Contents too large for a line, named by their SHA-256 and written once. Never overwrites a good one,
 //! never hands out bytes that do not fit their name.
 
-use crate::disk::{Disk, Mode, RealDisk, write_all_at};
+use crate::disk::{Disk, DiskFile, Mode, RealDisk, write_all_at};
 use crate::format::{BLOBS, is_hex, write_hex};
 use sha2::{Digest, Sha256};
 use std::io;
@@ -173,18 +173,26 @@ impl Blobs {
 
     /// Writes under a name of its own first, so that a blob is there whole or not at all.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), BlobError> {
-        let number = self.temporary.fetch_add(1, Ordering::Relaxed);
-        let temporary = format!("{BLOBS}/new-{}-{number}", std::process::id());
+        let (temporary, file) = self.temporary()?;
         let path = self.disk.path(&temporary);
-        let file = self
-            .disk
-            .open(&temporary, Mode::CreateEmpty)
-            .map_err(BlobError::io("create", path.clone()))?;
         write_all_at(&*file, bytes, 0).map_err(BlobError::io("write", path.clone()))?;
         file.sync().map_err(BlobError::io("sync", path.clone()))?;
         self.disk
             .rename(&temporary, name)
             .map_err(BlobError::io("rename", path))
+    }
+
+    /// A file that nobody else writes; what a dead process left under such a name is passed over.
+    fn temporary(&self) -> Result<(String, Box<dyn DiskFile>), BlobError> {
+        loop {
+            let number = self.temporary.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{BLOBS}/new-{}-{number}", std::process::id());
+            match self.disk.open(&name, Mode::CreateNew) {
+                Ok(file) => return Ok((name, file)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(BlobError::io("create", self.disk.path(&name))(error)),
+            }
+        }
     }
 
     fn sync_file(&self, name: &str) -> Result<(), BlobError> {

@@ -14,6 +14,11 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
+    #[cfg(test)]
+    pub(crate) fn simulated(inode: u64) -> Self {
+        Self { device: 0, inode }
+    }
+
     fn of(metadata: &fs::Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -31,8 +36,6 @@ pub(crate) enum Mode {
     Write,
     /// To be written; it must not exist.
     CreateNew,
-    /// To be written; emptied if it exists.
-    CreateEmpty,
     /// To be written; kept if it exists.
     CreateOrKeep,
 }
@@ -137,7 +140,6 @@ impl Disk for RealDisk {
             Mode::Read => &mut options,
             Mode::Write => options.write(true),
             Mode::CreateNew => options.write(true).create_new(true),
-            Mode::CreateEmpty => options.write(true).create(true).truncate(true),
             Mode::CreateOrKeep => options.write(true).create(true).truncate(false),
         };
         Ok(Box::new(RealFile(options.open(self.path(name))?)))

@@ -78,7 +78,7 @@ pub enum ReplayError {
         writer: Option<String>,
     },
     /// A record of a type that this program does not know, not marked ignorable.
-    #[error("the record type `{kind}` at {place}{} is not known", by(.writer.as_ref()))]
+    #[error("unknown record type `{kind}` at {place}{}", by(.writer.as_ref()))]
     UnknownRecord {
         /// Where.
         place: Place,
@@ -115,7 +115,7 @@ pub enum ReplayError {
 
 fn by(writer: Option<&String>) -> String {
     writer.map_or_else(String::new, |version| {
-        format!(", written by version {version},")
+        format!(", written by version {version}")
     })
 }
 

@@ -60,14 +60,16 @@ impl HintFile {
     /// Opens the file. It keeps what it says until [`Self::say`], unless it is longer than any hint.
     pub(crate) fn open(disk: &dyn Disk) -> Result<Self, WriteError> {
         let path = disk.path(DURABLE);
-        let open = |mode| {
-            disk.open(DURABLE, mode)
+        let open = || {
+            disk.open(DURABLE, Mode::CreateOrKeep)
                 .map_err(WriteError::io("open", &path))
         };
-        let mut file = open(Mode::CreateOrKeep)?;
+        let mut file = open()?;
         let length = file.length().map_err(WriteError::io("look at", &path))?;
         if length > HINT_MAX_BYTES {
-            file = open(Mode::CreateEmpty)?;
+            disk.remove(DURABLE)
+                .map_err(WriteError::io("remove", &path))?;
+            file = open()?;
         }
         Ok(Self { file, path })
     }

@@ -17,6 +17,7 @@ mod codec;
 mod disk;
 mod error;
 mod filesystem;
+mod follow;
 mod format;
 mod hint;
 mod line;
@@ -32,8 +33,12 @@ pub use blobs::{Blob, BlobError, Blobs};
 pub use codec::{Codec, DecodeError, Entry};
 pub use error::{AppendError, Damage, OpenError, Place, ReplayError, Trouble, WriteError};
 pub use filesystem::Filesystems;
+pub use follow::{FollowError, Follower, StopHandle};
 pub use format::{BATCH_MAX_BYTES, Epoch, FORMAT, Head, LINE_MAX_BYTES, Seq, Sum};
 pub use lock::{Holder, Left, holder};
 pub use open::{Opened, create, open};
 pub use replay::{OnEntry, Replayed, Tail, Torn, replay};
 pub use writer::{OnDurable, Writer};
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,7 @@ pub(crate) fn version(line: &[u8]) -> Option<u64> {
 pub(crate) fn may_be_torn_first(line: &[u8]) -> bool {
     let first = format!(r#"{{"v":{FORMAT},"seq":1,"#);
     let common = line.len().min(first.len());
-    line[..common] == first.as_bytes()[..common] || line.first() == Some(&0)
+    common > 0 && line[..common] == first.as_bytes()[..common] || line.first() == Some(&0)
 }
 
 /// Takes the body of a line apart.

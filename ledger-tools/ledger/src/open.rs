@@ -135,7 +135,12 @@ pub(crate) fn recover<C: Codec>(
     if suspect || replayed.tail != Tail::Whole {
         copy_good(&*disk, &*file, &replayed)?;
     }
-    let epoch = Epoch(replayed.head.map_or(0, |head| head.epoch.0) + 1);
+    let epoch = Epoch(
+        replayed
+            .head
+            .map_or(0, |head| head.epoch.0)
+            .saturating_add(1),
+    );
     let log = Log::start(disk, replayed.head, epoch)?;
     Ok(Recovered {
         log,
@@ -211,8 +216,16 @@ fn free_name(disk: &dyn Disk, torn: &Torn) -> Result<(String, Box<dyn DiskFile>)
 /// a failed sync has marked as written although they never were.
 fn copy_good(disk: &dyn Disk, file: &dyn DiskFile, replayed: &Replayed) -> Result<(), OpenError> {
     let path = disk.path(SEGMENT_COPY);
+    // A copy that an earlier takeover left unfinished is let go, never emptied: after a power cut its
+    // name may stand for the segment itself.
+    match disk.remove(SEGMENT_COPY) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(WriteError::io("remove", &path)(error).into());
+        }
+        Ok(()) | Err(_) => {}
+    }
     let copy = disk
-        .open(SEGMENT_COPY, Mode::CreateEmpty)
+        .open(SEGMENT_COPY, Mode::CreateNew)
         .map_err(WriteError::io("create", &path))?;
     copy_range(file, &*copy, 0, replayed.good_bytes).map_err(WriteError::io("write", &path))?;
     let mut length = replayed.good_bytes;

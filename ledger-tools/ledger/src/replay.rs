@@ -145,28 +145,14 @@ impl<C: Codec> Replay<'_, C> {
         envelope: &Envelope<'_>,
         on_entry: OnEntry<'_, C::Record>,
     ) -> Result<(), ReplayError> {
+        self.watermark = self.watermark.max(envelope.durable);
+        self.fits_hint(piece)?;
         if envelope.seq == Seq(1) {
             self.writer = writer_version(envelope.records);
         }
-        self.watermark = self.watermark.max(envelope.durable);
-        self.fits_hint(piece)?;
         let entry = decode(self.codec, envelope).map_err(|error| {
             let place = self.place_of(envelope.seq, piece.byte);
-            match error {
-                Unreadable::Unknown(kind) => ReplayError::UnknownRecord {
-                    place,
-                    kind,
-                    writer: self.writer.clone(),
-                },
-                Unreadable::Malformed { kind, reason } => ReplayError::Malformed {
-                    place,
-                    reason: format!("`{kind}`: {reason}"),
-                },
-                Unreadable::NotRecords(error) => ReplayError::Malformed {
-                    place,
-                    reason: error.to_string(),
-                },
-            }
+            refusal(error, place, self.writer.as_ref())
         })?;
         on_entry(entry).map_err(|source| {
             let place = self.place_of(envelope.seq, piece.byte);
@@ -249,10 +235,7 @@ impl<C: Codec> Replay<'_, C> {
         match self.hint {
             Some(hint) if hint.seq >= next => Err(ReplayError::Damaged(Damage {
                 place: self.place_of(next, good_bytes),
-                expected: format!(
-                    "line {next}: the file `durable` speaks of line {}",
-                    hint.seq
-                ),
+                expected: format!("line {next}, since line {} was acknowledged", hint.seq),
                 found: "the end of the file".to_owned(),
             })),
             _ => Ok(()),
@@ -275,5 +258,24 @@ impl<C: Codec> Replay<'_, C> {
             line: seq.0,
             byte,
         }
+    }
+}
+
+/// Why a whole line is refused; `writer` is the product version that the first line names.
+pub(crate) fn refusal(error: Unreadable, place: Place, writer: Option<&String>) -> ReplayError {
+    match error {
+        Unreadable::Unknown(kind) => ReplayError::UnknownRecord {
+            place,
+            kind,
+            writer: writer.cloned(),
+        },
+        Unreadable::Malformed { kind, reason } => ReplayError::Malformed {
+            place,
+            reason: format!("`{kind}`: {reason}"),
+        },
+        Unreadable::NotRecords(error) => ReplayError::Malformed {
+            place,
+            reason: error.to_string(),
+        },
     }
 }

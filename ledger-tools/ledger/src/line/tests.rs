@@ -118,6 +118,7 @@ fn only_the_beginning_of_a_first_line_or_a_hole_may_be_a_torn_first_line() {
         (b"\0\0\0", true),
         (b"{\"v\":1,\"seq\":2,", false),
         (b"hello", false),
+        (b"", false),
     ] {
         assert_eq!(may_be_torn_first(bytes), expected, "{bytes:?}");
     }
