@@ -91,3 +91,53 @@ pub(crate) fn read(
     })?;
     Ok((replayed, entries))
 }
+
+/// Lines with a right chain round these record lists, as another program would write them. Each line is
+/// its own batch.
+pub(crate) fn forge(records: &[&str]) -> Vec<String> {
+    let mut before = String::new();
+    let mut lines = Vec::new();
+    for (index, list) in records.iter().enumerate() {
+        let seq = index + 1;
+        let body = format!(
+            r#"{{"v":1,"seq":{seq},"epoch":1,"dw":{index},"at":"2026-11-30T12:31:08.114Z","records":[{list}]"#
+        );
+        before = sum_after(&before, &body);
+        lines.push(format!("{body},\"sum\":\"{before}\"}}\n"));
+    }
+    lines
+}
+
+/// The sum of a line's body after the line with the sum `before`.
+pub(crate) fn sum_after(before: &str, body: &str) -> String {
+    use sha2::Digest as _;
+    let hash = sha2::Sha256::digest(format!("{before}{body}"));
+    hash[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// A record list with one note.
+pub(crate) fn note_json(text: &str) -> String {
+    format!(r#"{{"type":"note","text":"{text}"}}"#)
+}
+
+/// Writes `bytes` as the ledger of `folder`.
+pub(crate) fn put(folder: &Path, bytes: &[u8]) {
+    std::fs::write(folder.join("ledger.jsonl"), bytes).unwrap();
+}
+
+/// The ledger's bytes.
+pub(crate) fn bytes(folder: &Path) -> Vec<u8> {
+    std::fs::read(folder.join("ledger.jsonl")).unwrap()
+}
+
+/// The texts of all notes.
+pub(crate) fn texts(entries: &[Entry<Note>]) -> Vec<&str> {
+    entries
+        .iter()
+        .flat_map(|entry| &entry.records)
+        .map(|note| note.text.as_str())
+        .collect()
+}

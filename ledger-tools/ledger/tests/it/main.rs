@@ -3,4 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod common;
+mod damage;
+mod follow;
 mod lifecycle;
+mod lock;
+mod threads;
+mod versions;
