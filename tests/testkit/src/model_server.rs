@@ -51,6 +51,8 @@ pub struct ModelServer {
 /// What the server has seen so far. Connection tests are not counted.
 #[derive(Debug, Default, Clone)]
 pub struct Seen {
+    /// Connections that were opened.
+    pub connections: usize,
     /// Every model request, in the order in which they were complete.
     pub requests: Vec<RequestView>,
     /// Requests that are being answered now.

@@ -29,15 +29,13 @@ pub enum ScriptError {
         cause: std::io::Error,
     },
     /// A line is not a turn.
-    #[error("{path}:{line}:{column}: {cause}")]
+    #[error("{path}:{line}: {cause}")]
     BadLine {
         /// The file.
         path: String,
         /// Its line, from 1.
         line: usize,
-        /// The column where it was noticed, from 1; 0 for the whole line.
-        column: usize,
-        /// What is wrong.
+        /// What is wrong, with its column where there is one.
         cause: String,
     },
 }
@@ -135,10 +133,9 @@ impl Turns {
         let mut lines: HashMap<Place, usize> = HashMap::new();
         for (at, read) in file.json_lines::<Turn>().enumerate() {
             let line = at + 1;
-            let bad_line = |(column, cause)| ScriptError::BadLine {
+            let bad_line = |cause: String| ScriptError::BadLine {
                 path: path.display().to_string(),
                 line,
-                column,
                 cause,
             };
             let turn = read.map_err(|error| match explain(&error) {
@@ -146,12 +143,12 @@ impl Turns {
                 None => unreadable(error),
             })?;
             if turn.turn == 0 {
-                return Err(bad_line((0, "turns are counted from 1".to_owned())));
+                return Err(bad_line("turns are counted from 1".to_owned()));
             }
             let place = (turn.task.clone(), turn.attempt, turn.turn);
             if let Some(first) = lines.insert(place.clone(), line) {
                 let cause = format!("this turn is already written in line {first}");
-                return Err(bad_line((0, cause)));
+                return Err(bad_line(cause));
             }
             turns.0.insert(place, turn);
         }
@@ -166,10 +163,13 @@ impl Turns {
     }
 }
 
-/// Column and cause, without the line number that is always 1 for a single line.
-fn explain(error: &std::io::Error) -> Option<(usize, String)> {
+/// What is wrong with a line, without the line number that is always 1 for a single line.
+fn explain(error: &std::io::Error) -> Option<String> {
     let json = error.get_ref()?.downcast_ref::<serde_json::Error>()?;
     let text = json.to_string();
-    let end = text.find(" at line ").unwrap_or(text.len());
-    Some((json.column(), text[..end].to_owned()))
+    let cause = &text[..text.find(" at line ").unwrap_or(text.len())];
+    Some(match json.column() {
+        0 => cause.to_owned(),
+        column => format!("{cause} (column {column})"),
+    })
 }

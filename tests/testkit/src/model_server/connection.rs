@@ -25,6 +25,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         };
         // Every flush must leave as it is, not wait for company.
         let _ = socket.set_nodelay(true);
+        shared.change(|seen| seen.connections += 1);
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
             let mut socket = socket;

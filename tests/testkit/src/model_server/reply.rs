@@ -213,9 +213,10 @@ impl Reply {
     }
 }
 
-/// One event of a stream with this data.
+/// One event of a stream with this data, each of its lines a data line.
 #[must_use]
 pub fn sse(data: impl std::fmt::Display) -> String {
+    let data = data.to_string().replace('\n', "\ndata: ");
     format!("data: {data}\n\n")
 }
 

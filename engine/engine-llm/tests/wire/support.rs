@@ -1,0 +1,62 @@
+//! Values that several of these tests need, and answers as one line of text.
+
+use engine_core::ids::{AgentId, AttemptNo, StepNo, Tokens};
+use engine_core::message::{Arguments, Block, Message};
+use engine_core::request::{ModelRequest, ModelResponse};
+
+/// The agent whose requests these are.
+pub(crate) fn agent(task: &str, attempt: u32) -> AgentId {
+    AgentId {
+        task: task.parse().expect("a task id"),
+        attempt: AttemptNo(attempt),
+    }
+}
+
+/// A plain request with these messages.
+pub(crate) fn request<'a>(agent: &'a AgentId, messages: &'a [Message]) -> ModelRequest<'a> {
+    ModelRequest {
+        agent,
+        step: StepNo(1),
+        model: "m",
+        system: "Be brief.",
+        messages,
+        tools: &[],
+        max_output: Tokens(1_024),
+        effort: None,
+    }
+}
+
+/// What the person says.
+pub(crate) fn user(text: &str) -> Message {
+    Message::User {
+        text: text.to_owned(),
+    }
+}
+
+/// A response as one line: its parts, why it stopped, what it used.
+pub(crate) fn shown(response: &ModelResponse) -> String {
+    let mut parts: Vec<String> = response.answer.blocks.iter().map(block).collect();
+    parts.push(format!("{:?}", response.answer.stop));
+    parts.extend(response.usage.map(|usage| {
+        let cached = match usage.cached.0 {
+            0 => String::new(),
+            cached => format!(" ({cached} cached)"),
+        };
+        format!("{}+{}{cached}", usage.input, usage.output)
+    }));
+    parts.join(" | ")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Text { text } => format!("{text:?}"),
+        Block::Reasoning { text, .. } => format!("reasoning {text:?}"),
+        Block::Call(call) => {
+            let arguments = match &call.arguments {
+                Arguments::Object(text) => text.clone(),
+                Arguments::Invalid { raw, error } => format!("INVALID {raw} ({error})"),
+            };
+            format!("{} {} {arguments}", call.id, call.name)
+        }
+    }
+}
