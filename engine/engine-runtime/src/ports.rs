@@ -1,14 +1,73 @@
-//! What an agent needs from whoever runs it: a journal to report to and a keeper of its workspace.
-//! Never implements one: the fleet's manager does.
+//! What an agent needs from whoever runs it: a model, tools, a journal to report to and a keeper of
+//! its workspace. Never implements one.
 
 use engine_core::ids::{AgentId, StepNo, Tokens};
+use engine_core::message::ToolCall;
 use engine_core::record::AgentRecord;
+use engine_core::tool::{EffectClass, ToolSpec};
+pub use engine_core::turn::Snapshot;
+use engine_core::turn::ToolEnd;
+use engine_llm::{Model, StreamEvent};
 use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-/// Where an agent reports. Implemented by whoever writes the ledger.
-///
-/// Calls of one agent take effect in the order in which their futures are first polled: the agent
-/// may hand in the outcome of one step and the intent of the next without waiting in between.
+/// All that an agent reaches the world through.
+pub struct Ports {
+    /// Where it asks.
+    pub model: Arc<dyn Model>,
+    /// What it may call.
+    pub tools: Arc<dyn Tools>,
+    /// Where it reports.
+    pub journal: Arc<dyn Journal>,
+    /// What keeps its workspace.
+    pub snapshots: Arc<dyn Snapshots>,
+    /// What a person says to it while it works. Whoever sends may drop its end at any time. A text
+    /// counts as delivered when it is in a recorded request, not before.
+    pub inbox: mpsc::Receiver<String>,
+    /// Who watches its answers come in.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+/// Watches answers come in. For display only: what it hears may belong to an answer that fails.
+pub trait Observer: Send + Sync {
+    /// A piece has come. Must not wait.
+    fn heard(&self, agent: &AgentId, event: StreamEvent);
+}
+
+/// The tools of one agent.
+pub trait Tools: Send + Sync {
+    /// What it may call.
+    fn catalog(&self) -> &[ToolSpec];
+
+    /// Looks at a call without doing anything. Quick: it neither waits nor asks anybody.
+    ///
+    /// # Errors
+    /// When the call is refused or denied.
+    fn prepare(&self, call: &ToolCall) -> Result<ReadyCall, Refusal>;
+}
+
+/// A call that can run.
+pub struct ReadyCall {
+    /// What it may touch. A call of a tool that [`EffectClass::Reads`] may not touch more.
+    pub effect: EffectClass,
+    /// One line for people: the path, the command, the pattern.
+    pub summary: String,
+    /// Runs it. When the token is cancelled it ends what it began, then says how far it came.
+    pub run: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ToolEnd> + Send>,
+}
+
+/// Why a call is not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// For the model.
+    pub text: String,
+}
+
+/// Where an agent reports. Implemented by whoever writes the ledger. An agent makes one call at a
+/// time, and never drops one that is under way unless it is dropped itself.
 pub trait Journal: Send + Sync {
     /// Asks to send a request. When it is granted, `model.requested` is durable, its reservation
     /// with it.
@@ -70,15 +129,6 @@ pub trait Snapshots: Send + Sync {
 
     /// Puts the workspace back to the last recorded snapshot, or to its start when there is none.
     fn restore(&self) -> BoxFuture<'_, Result<(), SnapshotError>>;
-}
-
-/// A kept workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// The snapshot commit, hex.
-    pub commit: String,
-    /// Its tree, hex.
-    pub tree: String,
 }
 
 /// The workspace could not be kept or put back.

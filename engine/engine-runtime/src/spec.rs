@@ -11,9 +11,10 @@ pub struct AgentSpec {
     pub agent: AgentId,
     /// The provider's own name of the model.
     pub model: String,
-    /// Standing instructions; see [`engine_core`]'s `prompt`.
+    /// Standing instructions; see [`engine_core::prompt::system_prompt`].
     pub system: String,
-    /// The first message. Used only while nothing was asked yet. Must not be blank.
+    /// The first message; see [`engine_core::prompt::first_message`]. Not blank. Used only while
+    /// nothing was asked yet.
     pub first: String,
     /// How hard a reasoning model should think.
     pub effort: Option<Effort>,
