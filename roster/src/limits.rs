@@ -27,6 +27,14 @@ impl LimitWords {
         }
     }
 
+    /// Lowers each limit that is above what this file sets.
+    pub(crate) fn lower(self, limits: &mut Limits) {
+        lower(&mut limits.agents, self.agents);
+        lower(&mut limits.attempts, self.attempts);
+        lower(&mut limits.steps, self.steps);
+        lower(&mut limits.wall_secs, self.wall_secs);
+    }
+
     /// The limits that hold: these, else those of `base`, else the built-in ones.
     pub(crate) fn over(self, base: Self) -> Limits {
         let built_in = Limits::default();
@@ -40,6 +48,10 @@ impl LimitWords {
                 .unwrap_or(built_in.wall_secs),
         }
     }
+}
+
+fn lower<T: Ord + Copy>(limit: &mut T, most: Option<T>) {
+    *limit = most.map_or(*limit, |most| most.min(*limit));
 }
 
 /// A count whose key table keeps it far below the largest `u32`.

@@ -11,6 +11,7 @@ use crate::surroundings::Surroundings;
 use crate::tasks::older_role_names;
 use crate::tree::Fields;
 use engine_core::ids::ModelName;
+use fleet_core::spec::Limits;
 
 /// What a user set for all their rosters. Empty by default.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,23 @@ impl UserConfig {
     #[must_use]
     pub fn model(&self) -> Option<&ModelName> {
         self.model.as_ref()
+    }
+
+    /// True when it says where the models of this provider are asked.
+    #[must_use]
+    pub fn declares_provider(&self, id: &str) -> bool {
+        self.providers.contains_key(id)
+    }
+
+    /// True when it sets limits and nothing else, as a file that may only tighten must.
+    #[must_use]
+    pub fn sets_only_limits(&self) -> bool {
+        self.model.is_none() && self.providers.is_empty() && self.roles.is_empty()
+    }
+
+    /// Lowers each limit that is above what this configuration sets; raises none.
+    pub fn lower(&self, limits: &mut Limits) {
+        self.limits.lower(limits);
     }
 
     /// The same configuration with another model for roles that name none: how a variable of the
