@@ -42,6 +42,27 @@ impl TestEnvironment {
         self
     }
 
+    /// The same with `work` as a repository of one commit, by an identity of its own.
+    pub(crate) fn with_repository(self) -> Self {
+        self.write(
+            "home/.gitconfig",
+            "[user]\nname = A Person\nemail = person@example.invalid\n[init]\ndefaultBranch = main\n",
+        );
+        self.write("work/README.md", "A sample.\n");
+        self.git(&["init", "-q"]);
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "Begin"]);
+        self
+    }
+
+    /// Runs git in `work`; what it printed, without its last line end.
+    #[track_caller]
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let output = self.program(Path::new("git"), arguments).output();
+        let ran = self.ran(&output.expect("git starts")).exits(0);
+        ran.stdout.trim_end().to_owned()
+    }
+
     fn root(&self) -> &str {
         self.folder.path().to_str().expect("a path of text")
     }

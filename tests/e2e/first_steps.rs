@@ -24,6 +24,7 @@ fn help_names_what_there_is() {
     Usage: codewhale [OPTIONS] <COMMAND>
 
     Commands:
+      fleet   Plan, run and look at fleets of agents
       doctor  Check that everything is here that codewhale needs
       config  See which configuration is in force
 

@@ -3,5 +3,6 @@
 
 mod environment;
 mod first_steps;
+mod rosters;
 mod streams;
 mod terminal;

@@ -4,11 +4,14 @@
 mod app;
 mod arguments;
 mod commands;
+mod config;
 mod exit;
 mod logging;
 mod output;
 mod places;
 mod report;
+mod repository;
+mod roster_file;
 mod surroundings;
 
 use app::App;

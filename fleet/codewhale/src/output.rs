@@ -107,6 +107,11 @@ impl Output {
         self.talk.flush();
     }
 
+    /// Talk of several lines. Control characters become visible.
+    pub(crate) fn say_text(&self, text: &str) {
+        self.say_ready_made(&text::many_lines(text));
+    }
+
     /// Talk that was formed elsewhere, with or without escape sequences.
     pub(crate) fn say_ready_made(&self, text: &str) {
         self.data.flush();

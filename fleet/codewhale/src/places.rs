@@ -2,7 +2,6 @@
 //! or reads a file, apart from asking whether `~/.codewhale` is there.
 
 use crate::surroundings::Surroundings;
-use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
 /// The configuration that an administrator sets; it may only tighten.
@@ -112,16 +111,6 @@ pub(crate) fn runs(around: &Surroundings, common_dir: Option<&Path>) -> Result<P
     }
 }
 
-/// The folder for the worktrees of a repository, outside everybody's work tree.
-///
-/// # Errors
-/// When no variable names a place.
-pub(crate) fn worktrees(around: &Surroundings, common_dir: &Path) -> Result<PathBuf, NoHome> {
-    let hash = Sha256::digest(common_dir.as_os_str().as_encoded_bytes());
-    let short: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(state(around)?.join("worktrees").join(short))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,14 +184,5 @@ mod tests {
         assert_eq!(inside, Path::new("/r/.git/codewhale/runs"));
         let outside = runs(&around, None).expect("a place");
         assert_eq!(outside, Path::new("/me/.local/state/codewhale/runs"));
-    }
-
-    #[test]
-    fn two_repositories_never_share_worktrees() {
-        let around = Surroundings::with(&[("XDG_STATE_HOME", "/state")]);
-        let of = |dir: &str| worktrees(&around, Path::new(dir)).expect("a place");
-        assert_ne!(of("/a/.git"), of("/b/.git"));
-        assert_eq!(of("/a/.git"), of("/a/.git"));
-        assert!(of("/a/.git").starts_with("/state/codewhale/worktrees"));
     }
 }

@@ -1,6 +1,7 @@
 //! What the process was started in: environment, folder and terminals, read once into a value.
 //! Nothing else asks the operating system for them, so a test can hand in its own.
 
+use engine_llm::PlainHttp;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -65,11 +66,25 @@ impl Surroundings {
         self.raw(name).is_some()
     }
 
-    /// All variables that are text, in order of their names.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// All variables, in order of their names.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables
             .iter()
-            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// True when `ALLOW_INSECURE_HTTP=1`: keys and prompts may travel unencrypted.
+    pub(crate) fn allows_plain_http(&self) -> bool {
+        self.text("ALLOW_INSECURE_HTTP") == Some("1")
+    }
+
+    /// The same in the words of the providers.
+    pub(crate) fn plain_http(&self) -> PlainHttp {
+        if self.allows_plain_http() {
+            PlainHttp::Allowed
+        } else {
+            PlainHttp::LoopbackOnly
+        }
     }
 
     fn raw(&self, name: &str) -> Option<&OsStr> {

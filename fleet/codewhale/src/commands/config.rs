@@ -1,6 +1,8 @@
 //! `codewhale config`: which configuration is in force and where it comes from. Never writes one,
 //! never shows a key.
 
+mod show;
+
 use crate::app::App;
 use crate::arguments::{Format, JsonOption};
 use crate::exit::Exit;
@@ -13,6 +15,7 @@ use std::path::Path;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Config {
     Path(PathCommand),
+    Show(show::Show),
 }
 
 /// Print where configuration is read from
@@ -42,6 +45,7 @@ impl Config {
     pub(crate) fn format(&self) -> Format {
         match self {
             Self::Path(command) => command.json.format(),
+            Self::Show(command) => command.format(),
         }
     }
 
@@ -52,6 +56,7 @@ impl Config {
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         match self {
             Self::Path(command) => command.run(app),
+            Self::Show(command) => command.run(app),
         }
     }
 }

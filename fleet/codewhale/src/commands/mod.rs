@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod fleet;
 
 use crate::app::App;
 use crate::arguments::Format;
@@ -11,6 +12,8 @@ use crate::report::Report;
 /// What can be asked for.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    #[command(subcommand)]
+    Fleet(fleet::Fleet),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Config(config::Config),
@@ -20,6 +23,7 @@ impl Command {
     /// Whom it prints for.
     pub(crate) fn format(&self) -> Format {
         match self {
+            Self::Fleet(command) => command.format(),
             Self::Doctor(command) => command.format(),
             Self::Config(command) => command.format(),
         }
@@ -31,6 +35,7 @@ impl Command {
     /// When it could not be done.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         match self {
+            Self::Fleet(command) => command.run(app),
             Self::Doctor(command) => command.run(app),
             Self::Config(command) => command.run(app),
         }
