@@ -46,39 +46,86 @@ pub enum Severity {
     Warning,
 }
 
-/// The sort of a fault. Its kebab-case name is stable, for filters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// The sort of a fault. Its kebab-case name is stable, for filters; [`Code::about`] says what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(
+    missing_docs,
+    reason = "`about` documents each for readers of the output as well"
+)]
 pub enum Code {
-    /// Not TOML.
     Syntax,
-    /// Larger than a roster may be.
     TooLarge,
-    /// A key or table nobody knows.
     UnknownKey,
-    /// A text where a number belongs, and the like.
     WrongType,
-    /// The right type, but not a value that is accepted.
     BadValue,
-    /// A role, task, provider or tool that does not exist.
     UnknownName,
-    /// Said twice.
     Duplicate,
-    /// Tasks that wait for each other.
     Cycle,
-    /// Something that must be said is not.
     Missing,
-    /// `${NAME}` or `~` that has no value here.
     Unset,
-    /// Two keys that do not fit each other.
     Conflict,
-    /// A key of a later version.
     NotSupported,
-    /// Something that reads as a mistake but may be meant.
     Suspicious,
 }
 
 impl Code {
+    /// Every sort.
+    pub const ALL: [Self; 13] = [
+        Self::Syntax,
+        Self::TooLarge,
+        Self::UnknownKey,
+        Self::WrongType,
+        Self::BadValue,
+        Self::UnknownName,
+        Self::Duplicate,
+        Self::Cycle,
+        Self::Missing,
+        Self::Unset,
+        Self::Conflict,
+        Self::NotSupported,
+        Self::Suspicious,
+    ];
+
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::TooLarge => "too-large",
+            Self::UnknownKey => "unknown-key",
+            Self::WrongType => "wrong-type",
+            Self::BadValue => "bad-value",
+            Self::UnknownName => "unknown-name",
+            Self::Duplicate => "duplicate",
+            Self::Cycle => "cycle",
+            Self::Missing => "missing",
+            Self::Unset => "unset",
+            Self::Conflict => "conflict",
+            Self::NotSupported => "not-supported",
+            Self::Suspicious => "suspicious",
+        }
+    }
+
+    /// What is wrong, in a few words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Syntax => "the text is not TOML",
+            Self::TooLarge => "the file is larger than a roster may be",
+            Self::UnknownKey => "a key or table that nobody knows",
+            Self::WrongType => "a text where a number belongs, and the like",
+            Self::BadValue => "the right type, but not a value that is accepted",
+            Self::UnknownName => "a role, task, provider or tool that does not exist",
+            Self::Duplicate => "something is said twice",
+            Self::Cycle => "tasks wait for each other",
+            Self::Missing => "something that must be said is not",
+            Self::Unset => "`${NAME}` or `~` has no value here",
+            Self::Conflict => "two keys do not fit each other",
+            Self::NotSupported => "a key or value of a later version",
+            Self::Suspicious => "reads as a mistake, but may be meant: the only sort of warnings",
+        }
+    }
+
     /// True for a fault that may only be the shadow of another one: what seems to be absent may be
     /// there, misspelt or behind a syntax error.
     pub(crate) fn is_about_absence(self) -> bool {

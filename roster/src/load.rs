@@ -1,6 +1,6 @@
 //! From a text to a result or to everything that is wrong with it. Never opens a file.
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity, quoted};
 use crate::plan::Plan;
 use crate::resolve;
 use crate::schema::{Key, ROSTER};
@@ -54,7 +54,7 @@ impl NamedPath {
             PathSort::File => "file",
             PathSort::Folder => "folder",
         };
-        let message = format!("there is no {sort} `{}`", self.path);
+        let message = format!("there is no {sort} {}", quoted(&self.path));
         Diagnostic::error(Code::Missing, self.span, message)
             .at(&self.key)
             .hint("paths are relative to the folder of the roster")

@@ -147,7 +147,7 @@ fn planned_task(task: &TaskSpec, spec: &RunSpec) -> PlannedTask {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = match (&self.demo, &self.base) {
-            (Some(demo), _) => format!("a fresh repository made from {demo}"),
+            (Some(demo), _) => format!("a fresh repository made from {}", one_line(demo)),
             (None, Some(base)) => base.clone(),
             (None, None) => "HEAD".to_owned(),
         };
@@ -204,7 +204,7 @@ impl fmt::Display for PlannedTask {
             writeln!(f, "    needs   {}", self.needs.join(", "))?;
         }
         for command in &self.check {
-            writeln!(f, "    check   {}", command.escape_debug())?;
+            writeln!(f, "    check   {}", one_line(command))?;
         }
         if let Some(review) = &self.review {
             writeln!(f, "    review  {review}")?;
@@ -219,6 +219,17 @@ impl fmt::Display for PlannedTask {
     }
 }
 
+/// The first line of a text, without control characters; `…` stands for the others.
+fn one_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    let shown = first.replace(char::is_control, "\u{fffd}");
+    match lines.next() {
+        Some(_) => format!("{shown} …"),
+        None => shown,
+    }
+}
+
 /// A number with commas between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -230,4 +241,29 @@ fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three_digits() {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (2_000_000, "2,000,000"),
+        ] {
+            assert_eq!(grouped(number), expected);
+        }
+    }
+
+    #[test]
+    fn a_command_is_shown_on_one_line_and_cannot_move_the_cursor() {
+        assert_eq!(one_line("cargo test"), "cargo test");
+        assert_eq!(one_line("set -e\ncargo test\n"), "set -e …");
+        assert_eq!(one_line("echo \u{1b}[2J"), "echo \u{fffd}[2J");
+        assert_eq!(one_line(""), "");
+    }
 }

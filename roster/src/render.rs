@@ -163,7 +163,7 @@ fn one_json(source: &Source<'_>, diagnostic: &Diagnostic) -> Value {
         .collect();
     json!({
         "severity": diagnostic.severity,
-        "code": diagnostic.code,
+        "code": diagnostic.code.name(),
         "key": diagnostic.key,
         "message": diagnostic.message,
         "file": source.name,

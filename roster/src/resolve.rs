@@ -32,7 +32,7 @@ pub(crate) fn resolve(
     found.extend(tasks::older_role_names(top));
     let roles = roles::merged(top, user.map(|config| &config.roles));
     let tasks = tasks::read(top);
-    found.extend(tasks::faults(&tasks, limits.attempts));
+    found.extend(tasks::faults(&tasks));
     let uses = uses(top, &tasks, &roles, found);
     found.extend(role_rules::faults(&roles, &uses, around));
     found.extend(role_rules::review_faults(&tasks, &roles));
@@ -239,7 +239,7 @@ pub(crate) fn warnings(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
 }
 
 fn beyond(fields: &Fields, key: &str, what: &str) -> Diagnostic {
-    let message = format!("`{key}` is more than {what}, which ends it before");
+    let message = format!("`{key}` is more than {what}, so it changes nothing");
     Diagnostic::warning(Code::Suspicious, fields.span_of(key), message).at(fields.path_of(key))
 }
 

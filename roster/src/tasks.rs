@@ -7,7 +7,7 @@ use crate::limits::budget;
 use crate::near::nearest;
 use crate::roles::{DEFAULT_ROLE, Role, name_today};
 use crate::tree::{Fields, Spot};
-use engine_core::ids::{RoleName, TASK_ID_MAX_BYTES, TaskId};
+use engine_core::ids::{RoleName, TaskId};
 use fleet_core::spec::TaskSpec;
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ pub(crate) fn read(top: &Fields) -> Vec<Task<'_>> {
 }
 
 /// Everything that is wrong with tasks among themselves.
-pub(crate) fn faults(tasks: &[Task<'_>], attempts: u32) -> Vec<Diagnostic> {
+pub(crate) fn faults(tasks: &[Task<'_>]) -> Vec<Diagnostic> {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, task) in tasks.iter().enumerate() {
@@ -83,7 +83,6 @@ pub(crate) fn faults(tasks: &[Task<'_>], attempts: u32) -> Vec<Diagnostic> {
     }
     for task in tasks {
         found.extend(need_faults(task, &first));
-        found.extend(review_id_faults(task, &first, attempts));
     }
     found.extend(circle_faults(tasks, &first));
     found
@@ -134,41 +133,6 @@ fn need_faults(task: &Task<'_>, ids: &BTreeMap<&str, usize>) -> Vec<Diagnostic> 
         }
     }
     found
-}
-
-/// A review of task `x` runs as the task `x-review-<attempt>`: that name must be free, and not too long.
-fn review_id_faults(
-    task: &Task<'_>,
-    ids: &BTreeMap<&str, usize>,
-    attempts: u32,
-) -> Vec<Diagnostic> {
-    if task.review().is_none() {
-        return Vec::new();
-    }
-    let span = task.fields.span_of("id");
-    let path = task.fields.path_of("id");
-    let longest = format!("{}-review-{attempts}", task.id);
-    if longest.len() > TASK_ID_MAX_BYTES {
-        let most = TASK_ID_MAX_BYTES - (longest.len() - task.id.as_str().len());
-        let message = format!("the id of the reviewed task `{}` is too long", task.id);
-        return vec![
-            Diagnostic::error(Code::BadValue, span, message)
-                .at(path)
-                .hint(format!(
-                    "its review is a task `{longest}`, so it may have {most} characters"
-                )),
-        ];
-    }
-    (1..=attempts)
-        .map(|attempt| format!("{}-review-{attempt}", task.id))
-        .filter(|id| ids.contains_key(id.as_str()))
-        .map(|id| {
-            let message = format!("the review of task `{}` takes the id `{id}`", task.id);
-            Diagnostic::error(Code::Duplicate, span, message)
-                .at(path.clone())
-                .hint("give the other task another id")
-        })
-        .collect()
 }
 
 fn circle_faults(tasks: &[Task<'_>], first: &BTreeMap<&str, usize>) -> Vec<Diagnostic> {

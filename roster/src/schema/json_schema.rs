@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 /// Grammar of names, as a schema pattern.
 const NAME_PATTERN: &str = "^[a-z0-9][a-z0-9-]{0,39}$";
 
+/// Grammar of names of environment variables, as a schema pattern.
+const VARIABLE_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+
 /// Hours, minutes and the like, as a schema pattern.
 const DURATION_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
@@ -63,14 +66,14 @@ fn property(key: &Key) -> Value {
 
 fn shape(shape: &Shape) -> Value {
     match shape {
-        Shape::Text | Shape::Revision | Shape::Path | Shape::Pattern | Shape::BaseUrl => {
+        Shape::Text | Shape::Revision | Shape::Path | Shape::RepoFile | Shape::BaseUrl => {
             json!({"type": "string", "pattern": "\\S"})
         }
         Shape::Name | Shape::Reference(Sort::Role | Sort::Task) => {
             json!({"type": "string", "pattern": NAME_PATTERN})
         }
         Shape::Reference(Sort::Tool) => json!({"type": "string", "pattern": "^[a-z_]+$"}),
-        Shape::Variable => json!({"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}),
+        Shape::Variable => json!({"type": "string", "pattern": VARIABLE_PATTERN}),
         Shape::Model => json!({"type": "string", "pattern": "^(.+/.+|.*\\$\\{.+\\}.*)$"}),
         Shape::Count { least, most } if *most == u64::MAX => {
             json!({"type": "integer", "minimum": least})
@@ -94,5 +97,47 @@ fn shape(shape: &Shape) -> Value {
             "additionalProperties": table(keys),
         }),
         Shape::Rows(keys) => json!({"type": "array", "minItems": 1, "items": table(keys)}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{check_name, is_variable};
+    use proptest::prelude::*;
+    use proptest::string::string_regex;
+
+    /// Texts that match a pattern of the schema.
+    fn matching(pattern: &str) -> impl Strategy<Value = String> + use<> {
+        let inside = pattern.trim_start_matches('^').trim_end_matches('$');
+        string_regex(inside).expect("a pattern is a regular expression")
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_schema_takes_for_a_name_is_one(text in matching(NAME_PATTERN)) {
+            prop_assert!(check_name(&text).is_ok());
+        }
+
+        #[test]
+        fn what_the_schema_takes_for_a_variable_is_one(text in matching(VARIABLE_PATTERN)) {
+            prop_assert!(is_variable(&text));
+        }
+    }
+
+    #[test]
+    fn the_schema_names_its_dialect_and_refuses_other_keys_everywhere() {
+        let schema: Value = serde_json::from_str(&schema()).expect("the schema is JSON");
+        assert_eq!(
+            schema["$schema"],
+            "https://json-schema.org/draft/2020-12/schema"
+        );
+        let closed = |table: &Value| table["additionalProperties"] == false;
+        let properties = &schema["properties"];
+        assert!(closed(&schema));
+        assert!(closed(&properties["limits"]));
+        assert!(closed(&properties["role"]["additionalProperties"]));
+        assert!(closed(&properties["task"]["items"]));
+        assert!(closed(&properties["task"]["items"]["properties"]["budget"]));
     }
 }

@@ -12,7 +12,7 @@ const MODEL: Key = Key::new(
     "The model of every role that names none.",
 )
 .default("none")
-.example("\"anthropic/claude-sonnet-4-5\"")
+.example("\"deepseek/deepseek-chat\"")
 .also(&["default_model", "llm"]);
 
 const LIMITS_TABLE: Key = Key::new(
@@ -140,8 +140,8 @@ pub(crate) static BUDGET: &[Key] = &[Key::new(
 pub(crate) static WORKSPACE: &[Key] = &[
     Key::new(
         "copy",
-        Shape::Set(&Shape::Pattern),
-        "Git-ignored files that every worktree gets a copy of, relative to the repository.",
+        Shape::Set(&Shape::RepoFile),
+        "Git-ignored files that every worktree gets a copy of.",
     )
     .default("none")
     .example("[\".env.test\"]"),
@@ -319,3 +319,56 @@ pub(crate) static TASK: &[Key] = &[
     .example("\"30m\"")
     .also(&["time_limit", "max_time", "wall"]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{SECTIONS, all_keys};
+    use crate::testing::Fixture;
+    use crate::value::shown_duration;
+    use crate::walk::walk;
+    use fleet_core::spec::Limits;
+    use std::collections::BTreeSet;
+    use toml::de::DeTable;
+
+    #[test]
+    fn every_key_is_explained_once() {
+        for section in SECTIONS {
+            let names: BTreeSet<&str> = section.keys.iter().map(|key| key.name).collect();
+            assert_eq!(names.len(), section.keys.len(), "{}", section.header);
+        }
+        for (section, key) in all_keys() {
+            assert!(key.doc.ends_with('.'), "{} {}", section.header, key.name);
+            let is_table = matches!(
+                key.shape,
+                Shape::Table(_) | Shape::Named(_) | Shape::Rows(_)
+            );
+            assert!(is_table || !key.example.is_empty(), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn every_example_is_accepted() {
+        for (section, key) in all_keys().filter(|(_, key)| !key.example.is_empty()) {
+            let text = format!("{} = {}", key.name, key.example);
+            let table = DeTable::parse(&text).expect("an example is TOML");
+            let (_, found) =
+                Fixture::new().with(|around| walk(&text, table.get_ref(), section.keys, around));
+            let about_it: Vec<_> = found.iter().filter(|one| one.key == key.name).collect();
+            assert!(about_it.is_empty(), "{text}: {about_it:#?}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_that_are_shown_are_those_that_hold() {
+        let limits = Limits::default();
+        let shown: Vec<&str> = LIMITS.iter().map(|key| key.default).collect();
+        let held = [
+            limits.agents.to_string(),
+            limits.attempts.to_string(),
+            limits.steps.to_string(),
+            format!("`{}`", shown_duration(limits.wall_secs)),
+        ];
+        assert_eq!(shown, held);
+    }
+}

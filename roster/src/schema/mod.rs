@@ -5,13 +5,11 @@ mod json_schema;
 mod keys;
 mod not_yet;
 mod shape;
-mod table;
 
 pub use json_schema::schema;
 pub(crate) use keys::{BUDGET, LIMITS, PROVIDER, ROLE, ROSTER, TASK, USER_CONFIG, WORKSPACE};
-pub(crate) use not_yet::{not_yet_key, not_yet_value};
+pub(crate) use not_yet::{NOT_YET, not_yet_key, not_yet_value};
 pub(crate) use shape::{Key, Need, Shape, listed};
-pub use table::{key_tables, not_yet_table};
 
 /// A table of the roster that has keys of its own.
 #[derive(Debug, Clone, Copy)]

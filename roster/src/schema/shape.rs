@@ -97,8 +97,8 @@ pub(crate) enum Shape {
     Variable,
     /// A file or folder; `${NAME}` is replaced, `~` means home, relative to the file it stands in.
     Path,
-    /// A pattern of paths inside the repository; `${NAME}` is replaced.
-    Pattern,
+    /// A file inside the repository, relative to its root; `${NAME}` is replaced.
+    RepoFile,
     /// The name of something else.
     Reference(Sort),
     /// Values in order.
@@ -148,7 +148,7 @@ impl Shape {
             | Self::BaseUrl
             | Self::Variable
             | Self::Path
-            | Self::Pattern
+            | Self::RepoFile
             | Self::Reference(_) => true,
             Self::Count { .. }
             | Self::Flag
@@ -174,7 +174,7 @@ impl Shape {
             Self::BaseUrl => "a URL".to_owned(),
             Self::Variable => "the name of an environment variable".to_owned(),
             Self::Path => "a path".to_owned(),
-            Self::Pattern => "a path pattern".to_owned(),
+            Self::RepoFile => "the path of a file in the repository".to_owned(),
             Self::Reference(sort) => format!("the name of a {}", sort.word()),
             Self::List(item) | Self::Set(item) => format!("a list, each item {}", item.expects()),
             Self::Table(_) | Self::Named(_) => "a table".to_owned(),
@@ -199,7 +199,7 @@ impl Shape {
             Self::BaseUrl => "URL".to_owned(),
             Self::Variable => "variable name".to_owned(),
             Self::Path => "path".to_owned(),
-            Self::Pattern => "path pattern".to_owned(),
+            Self::RepoFile => "path in the repository".to_owned(),
             Self::Reference(sort) => format!("name of a {}", sort.word()),
             Self::List(item) => format!("list of: {}", item.label()),
             Self::Set(item) => format!("list without repeats of: {}", item.label()),

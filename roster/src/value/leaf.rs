@@ -97,7 +97,7 @@ fn text_leaf(
         Shape::BaseUrl => address::base_url(site.key, text, around).map(Leaf::Text),
         Shape::Variable => name::variable(text).map(|()| plain()),
         Shape::Path => path::path(site.key, text, around).map(Leaf::Text),
-        Shape::Pattern => path::pattern(site.key, text, around).map(Leaf::Text),
+        Shape::RepoFile => path::repo_file(site.key, text, around).map(Leaf::Text),
         _ => Err(wrong_type(site, shape, &DeValue::String(text.into()))),
     }
 }

@@ -12,4 +12,6 @@ mod path;
 pub(crate) use address::host;
 pub(crate) use duration::shown as shown_duration;
 pub(crate) use leaf::{Leaf, Site, leaf, wrong_type};
+#[cfg(test)]
+pub(crate) use name::is_variable;
 pub(crate) use name::{check as check_name, repaired as repaired_name};

@@ -1,5 +1,5 @@
-//! Paths, relative to the file they stand in, and patterns, relative to the repository. Never looks at
-//! the disk.
+//! Paths, relative to the file they stand in, and files of the repository, relative to its root. Never
+//! looks at the disk.
 
 use super::expand;
 use crate::diagnostic::quoted;
@@ -13,13 +13,18 @@ pub(crate) fn path(key: &str, text: &str, around: &Surroundings<'_>) -> Result<S
     Ok(tidied(&Path::new(around.dir).join(text)))
 }
 
-/// The pattern relative to the repository's root that a text means.
-pub(crate) fn pattern(key: &str, text: &str, around: &Surroundings<'_>) -> Result<String, Fault> {
-    let written = text;
+/// The path below the repository's root that a text means.
+pub(crate) fn repo_file(key: &str, text: &str, around: &Surroundings<'_>) -> Result<String, Fault> {
+    let written = quoted(text);
+    if text.contains(['*', '?']) {
+        return Err(
+            Fault::bad(format!("{written} is a pattern")).hint("name each file by its path")
+        );
+    }
     let text = expanded(key, text, around)?;
     let outside = || {
-        Fault::bad(format!("{} lies outside the repository", quoted(written)))
-            .hint("patterns are relative to the root of the repository")
+        Fault::bad(format!("{written} lies outside the repository"))
+            .hint("write it relative to the root of the repository")
     };
     let path = Path::new(&text);
     let inside = if path.is_absolute() {
@@ -31,20 +36,9 @@ pub(crate) fn pattern(key: &str, text: &str, around: &Surroundings<'_>) -> Resul
     if inside.components().any(|part| part == Component::ParentDir) {
         return Err(outside());
     }
-    let tidy = tidied(inside);
-    if tidy.is_empty() {
-        return Err(Fault::bad(format!(
-            "{} is the whole repository",
-            quoted(written)
-        )));
-    }
-    match globset::Glob::new(&tidy) {
-        Ok(_) => Ok(tidy),
-        Err(error) => Err(Fault::bad(format!(
-            "{} is not a pattern: {}",
-            quoted(written),
-            error.kind()
-        ))),
+    match tidied(inside) {
+        tidy if tidy.is_empty() => Err(Fault::bad(format!("{written} is the whole repository"))),
+        tidy => Ok(tidy),
     }
 }
 
@@ -147,13 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn patterns_stay_inside_the_repository() {
+    fn files_of_the_repository_stay_inside_it() {
         around(|around| {
             for (text, expected) in [
                 (".env.test", Ok(".env.test")),
-                ("./a/*.env", Ok("a/*.env")),
+                ("./a//b.env", Ok("a/b.env")),
                 ("a/~/b", Ok("a/~/b")),
                 ("~/proj dir/cache", Ok("cache")),
+                ("a/*.env", Err("`a/*.env` is a pattern")),
                 ("~/other", Err("`~/other` lies outside the repository")),
                 (
                     "/etc/passwd",
@@ -161,15 +156,20 @@ mod tests {
                 ),
                 ("a/../../b", Err("`a/../../b` lies outside the repository")),
                 (".", Err("`.` is the whole repository")),
-                (
-                    "a[",
-                    Err("`a[` is not a pattern: unclosed character class; missing ']'"),
-                ),
             ] {
-                let found = pattern("copy", text, around);
+                let found = repo_file("copy", text, around);
                 let found = found.as_deref().map_err(Fault::message);
                 assert_eq!(found, expected, "{text}");
             }
+        });
+    }
+
+    #[test]
+    fn without_a_repository_no_absolute_path_is_inside() {
+        Fixture::new().repo(None).with(|around| {
+            assert_eq!(repo_file("copy", "a", around).as_deref(), Ok("a"));
+            let fault = repo_file("copy", "/repo/a", around).expect_err("no repository");
+            assert_eq!(fault.message(), "`/repo/a` lies outside the repository");
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Whole rosters through the public interface: what is accepted, what is refused, and where.
+//! Rosters that are refused: which faults, where, and what was meant.
 
 mod surroundings;
 
@@ -424,27 +424,6 @@ fn faults_that_lie_between_tables() {
             12,
             "\"scout\"",
             "role `scout` does task `a`, and a role that reviews does nothing else",
-        )],
-    );
-    check(
-        &with_tasks(
-            "[[task]]\nid = \"a\"\nprompt = \"p\"\nreview = \"reviewer\"\n[[task]]\nid = \"a-review-2\"\nprompt = \"p\"\n",
-        ),
-        &[(
-            6,
-            "\"a\"",
-            "the review of task `a` takes the id `a-review-2`",
-        )],
-    );
-    let id = "x".repeat(32);
-    check(
-        &with_tasks(&format!(
-            "[[task]]\nid = \"{id}\"\nprompt = \"p\"\nreview = \"reviewer\"\n"
-        )),
-        &[(
-            6,
-            &format!("\"{id}\""),
-            &format!("the id of the reviewed task `{id}` is too long"),
         )],
     );
 }
