@@ -8,8 +8,12 @@ use crate::made::{Made, Stage};
 use crate::workspace::{Seat, Workspaces};
 use fleet_core::ids::CommitId;
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// Beginning of the names of their folders; no task id holds a dot.
+const LANE: &str = "check.";
 /// Most checkouts of a run that are in use at once.
 const LANES_MAX: u32 = 100;
 
@@ -35,7 +39,7 @@ impl Workspaces {
     /// When it cannot be made.
     pub fn clean_checkout(&self, commit: &CommitId) -> Result<Checkout, WorkspaceError> {
         for lane in 1..=LANES_MAX {
-            let name = format!("check.{lane}");
+            let name = format!("{LANE}{lane}");
             let Some(seat) = self.claim(&name) else {
                 continue;
             };
@@ -61,14 +65,20 @@ impl Workspaces {
     /// # Errors
     /// When git or the file system refuses.
     pub fn discard_checkouts(&self) -> Result<(), WorkspaceError> {
-        for lane in 1..=LANES_MAX {
-            let name = format!("check.{lane}");
-            let Some(_seat) = self.claim(&name) else {
+        let Ok(names) = fs::read_dir(&self.inner.state) else {
+            return Ok(());
+        };
+        for name in names
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+        {
+            if !name.starts_with(LANE) {
                 continue;
-            };
-            match self.remembered(&name)? {
-                Some(made) => self.discard(&made)?,
-                None => break,
+            }
+            if let Some(_seat) = self.claim(&name)
+                && let Some(made) = self.remembered(&name)?
+            {
+                self.discard(&made)?;
             }
         }
         Ok(())
@@ -87,15 +97,7 @@ impl Workspaces {
         again.base = commit.clone();
         again.write(&self.inner.state).at(&self.inner.state)?;
         let admin = self.admin(made);
-        let dot_git = made.path.join(".git");
-        let link = [
-            b"gitdir: ",
-            std::os::unix::ffi::OsStrExt::as_bytes(admin.as_os_str()),
-            b"\n",
-        ];
-        fs::write(&dot_git, link.concat()).at(&dot_git)?;
-        let head = admin.join("HEAD");
-        fs::write(&head, format!("{commit}\n")).at(&head)?;
+        reset_registration(&admin, &made.path, commit).at(&admin)?;
         let clean = ["clean", "-ffdxq"];
         self.inner
             .repo
@@ -105,4 +107,27 @@ impl Workspaces {
             .run()?;
         self.fill(&mut again)
     }
+}
+
+/// Writes the files by which a worktree and its repository know each other anew, and takes away
+/// what git remembers of anything begun; the format of `git help repository-layout`.
+fn reset_registration(admin: &Path, path: &Path, commit: &CommitId) -> io::Result<()> {
+    for entry in fs::read_dir(admin)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    let dot_git = path.join(".git");
+    if folders::is_taken(&dot_git) && fs::remove_file(&dot_git).is_err() {
+        fs::remove_dir_all(&dot_git)?;
+    }
+    let line =
+        |begin: &str, path: &Path| [begin.as_bytes(), path.as_os_str().as_bytes(), b"\n"].concat();
+    fs::write(&dot_git, line("gitdir: ", admin))?;
+    fs::write(admin.join("gitdir"), line("", &dot_git))?;
+    fs::write(admin.join("commondir"), "../..\n")?;
+    fs::write(admin.join("HEAD"), format!("{commit}\n"))
 }

@@ -4,7 +4,7 @@
 use crate::command::Purpose;
 use crate::identity::Identity;
 use crate::refs::{Moved, full_name};
-use crate::repo::{ReadError, Repo};
+use crate::repo::{Repo, RepoError};
 use fleet_core::ids::{BranchName, CommitId, TreeId};
 use git2::{ObjectType, Oid};
 
@@ -70,7 +70,7 @@ impl Repo {
     ///
     /// # Errors
     /// When its tree or a parent is missing, or git cannot write.
-    pub fn write_commit(&self, plan: &CommitPlan) -> Result<(), ReadError> {
+    pub fn write_commit(&self, plan: &CommitPlan) -> Result<(), RepoError> {
         let args = ["hash-object", "-t", "commit", "-w", "--stdin"];
         self.require_parts(plan)?;
         self.call(Purpose::Write, args)
@@ -88,13 +88,13 @@ impl Repo {
         plan: &CommitPlan,
         branch: &BranchName,
         old: &CommitId,
-    ) -> Result<Moved, ReadError> {
+    ) -> Result<Moved, RepoError> {
         self.write_commit(plan)?;
         self.move_ref(&full_name(branch), Some(old), &plan.id)
     }
 
     /// Git writes a commit of things that do not exist without a word.
-    fn require_parts(&self, plan: &CommitPlan) -> Result<(), ReadError> {
+    fn require_parts(&self, plan: &CommitPlan) -> Result<(), RepoError> {
         let repository = self.open()?;
         for line in plan.text.lines().take_while(|line| !line.is_empty()) {
             let Some((word, id)) = line.split_once(' ') else {

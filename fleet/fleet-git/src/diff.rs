@@ -1,6 +1,6 @@
 //! What changed between two commits, read in this process. Never touches a folder or an index.
 
-use crate::repo::{ReadError, Repo, find_commit};
+use crate::repo::{Repo, RepoError, find_commit};
 use fleet_core::ids::CommitId;
 use git2::{Delta, DiffFindOptions, DiffFormat, DiffOptions, Patch};
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ impl Repo {
         from: &CommitId,
         to: &CommitId,
         patch_max: usize,
-    ) -> Result<Diff, ReadError> {
+    ) -> Result<Diff, RepoError> {
         let repository = self.open()?;
         let old = find_commit(&repository, from)?.tree()?;
         let new = find_commit(&repository, to)?.tree()?;
@@ -93,7 +93,7 @@ impl Repo {
     }
 }
 
-fn changed_files(diff: &git2::Diff<'_>) -> Result<Vec<ChangedFile>, ReadError> {
+fn changed_files(diff: &git2::Diff<'_>) -> Result<Vec<ChangedFile>, RepoError> {
     let mut files = Vec::new();
     for (at, delta) in diff.deltas().enumerate() {
         let name = |file: git2::DiffFile<'_>| file.path().map(PathBuf::from).unwrap_or_default();
@@ -120,7 +120,7 @@ fn changed_files(diff: &git2::Diff<'_>) -> Result<Vec<ChangedFile>, ReadError> {
     Ok(files)
 }
 
-fn patch(diff: &git2::Diff<'_>, max: usize) -> Result<(Vec<u8>, usize), ReadError> {
+fn patch(diff: &git2::Diff<'_>, max: usize) -> Result<(Vec<u8>, usize), RepoError> {
     let mut text = Vec::new();
     let mut left_out = 0;
     diff.print(DiffFormat::Patch, |_, _, line| {

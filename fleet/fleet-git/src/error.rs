@@ -2,7 +2,7 @@
 
 use crate::command::GitError;
 use crate::lock::{LockError, LockHeld};
-use crate::repo::ReadError;
+use crate::repo::RepoError;
 use fleet_core::ids::CommitId;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub enum WorkspaceError {
     /// The repository could not be read or written.
     #[error(transparent)]
-    Repo(#[from] ReadError),
+    Repo(#[from] RepoError),
     /// Somebody holds a lock for too long.
     #[error(transparent)]
     Lock(#[from] LockHeld),
@@ -58,7 +58,7 @@ impl WorkspaceError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Lock(_) => true,
-            Self::Repo(ReadError::Git(error)) => error.is_transient(),
+            Self::Repo(RepoError::Git(error)) => error.is_transient(),
             _ => false,
         }
     }

@@ -39,7 +39,7 @@ pub use lock::LockHeld;
 pub use merge::{MergeNote, MergePlan};
 pub use refs::Moved;
 pub use remove::{KeptReason, Removal};
-pub use repo::{OpenError, ReadError, Repo};
+pub use repo::{OpenError, Repo, RepoError};
 pub use snapshot::Snapshot;
 pub use status::Dirty;
 pub use workspace::{Workspace, Workspaces};

@@ -3,7 +3,7 @@
 
 use crate::command::Purpose;
 use crate::commit::{CommitIntent, CommitPlan, UnixSeconds};
-use crate::repo::{ReadError, Repo, find_commit};
+use crate::repo::{Repo, RepoError, find_commit};
 use fleet_core::ids::{CommitId, TreeId};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -44,7 +44,7 @@ impl Repo {
         onto: &CommitId,
         commit: &CommitId,
         note: &MergeNote<'_>,
-    ) -> Result<MergePlan, ReadError> {
+    ) -> Result<MergePlan, RepoError> {
         let repository = self.open()?;
         let ours = find_commit(&repository, onto)?.id();
         let theirs = find_commit(&repository, commit)?.id();

@@ -1,6 +1,6 @@
 //! Finding a branch name that nobody uses. Never takes, moves or removes an existing one.
 
-use crate::repo::ReadError;
+use crate::repo::RepoError;
 use fleet_core::ids::BranchName;
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const HEADS: &str = "refs/heads/";
 pub(crate) fn free_branch(
     repository: &git2::Repository,
     parts: &[&str],
-) -> Result<BranchName, ReadError> {
+) -> Result<BranchName, RepoError> {
     let mut taken = BTreeSet::new();
     for name in repository.references()?.names() {
         // A name that is not UTF-8 cannot stand in the way of one that is.

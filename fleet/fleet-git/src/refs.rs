@@ -1,8 +1,7 @@
-//! Reading and moving refs, each move guarded by the value it was decided on. Never moves a branch
-//! that somebody has checked out under them.
+//! Reading and moving refs, each move guarded by the value it was decided on. Never forces a move.
 
 use crate::command::{GitError, GitFailure, Purpose};
-use crate::repo::{ReadError, Repo};
+use crate::repo::{Repo, RepoError};
 use fleet_core::ids::{BranchName, CommitId};
 use git2::ErrorCode;
 use std::os::unix::ffi::OsStrExt;
@@ -30,7 +29,7 @@ impl Repo {
     ///
     /// # Errors
     /// When it cannot be read; a ref that does not exist is `None`.
-    pub fn ref_target(&self, name: &str) -> Result<Option<CommitId>, ReadError> {
+    pub fn ref_target(&self, name: &str) -> Result<Option<CommitId>, RepoError> {
         match self.open()?.find_reference(name) {
             Ok(reference) => {
                 let commit = reference.peel_to_commit()?;
@@ -45,7 +44,7 @@ impl Repo {
     ///
     /// # Errors
     /// As [`Self::ref_target`].
-    pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>, ReadError> {
+    pub fn branch_tip(&self, branch: &BranchName) -> Result<Option<CommitId>, RepoError> {
         self.ref_target(&full_name(branch))
     }
 
@@ -59,7 +58,7 @@ impl Repo {
         name: &str,
         old: Option<&CommitId>,
         new: &CommitId,
-    ) -> Result<Moved, ReadError> {
+    ) -> Result<Moved, RepoError> {
         if let Some(settled) = settled(self.ref_target(name)?, old, new) {
             return Ok(settled);
         }
@@ -85,8 +84,31 @@ impl Repo {
     ///
     /// # Errors
     /// When git cannot write it.
-    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<Moved, ReadError> {
+    pub fn create_branch(&self, branch: &BranchName, at: &CommitId) -> Result<Moved, RepoError> {
         self.move_ref(&full_name(branch), None, at)
+    }
+
+    /// Moves a branch that nobody works on, as the integration branch, from `old` to `new`.
+    ///
+    /// # Errors
+    /// [`RepoError::InUse`] when somebody has it checked out: their files would look changed. Or
+    /// when git cannot read or write.
+    pub fn advance(
+        &self,
+        branch: &BranchName,
+        old: &CommitId,
+        new: &CommitId,
+    ) -> Result<Moved, RepoError> {
+        if let Some(settled) = settled(self.branch_tip(branch)?, Some(old), new) {
+            return Ok(settled);
+        }
+        match self.checked_out_at(branch)? {
+            Some(at) => Err(RepoError::InUse {
+                branch: branch.clone(),
+                at,
+            }),
+            None => self.move_ref(&full_name(branch), Some(old), new),
+        }
     }
 
     /// Takes a branch away if it still points to `old`; a branch that is gone is done.
@@ -105,7 +127,7 @@ impl Repo {
     ///
     /// # Errors
     /// When git cannot list the worktrees.
-    pub fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, ReadError> {
+    pub fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, RepoError> {
         let answer = self
             .call(Purpose::Read, ["worktree", "list", "--porcelain", "-z"])
             .run()?;

@@ -7,14 +7,13 @@ use crate::error::{At, WorkspaceError};
 use crate::folders;
 use crate::made::{Made, Stage};
 use crate::refs::full_name;
-use crate::repo::Repo;
 use crate::workspace::{Workspace, Workspaces};
 use fleet_core::ids::{BranchName, CommitId};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files and folders by which git remembers something begun, and its name.
-const BEGUN: [(&str, &str); 8] = [
+const BEGUN: [(&str, &str); 7] = [
     ("MERGE_HEAD", "merge"),
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -22,7 +21,6 @@ const BEGUN: [(&str, &str); 8] = [
     ("REVERT_HEAD", "revert"),
     ("sequencer", "cherry-pick or revert"),
     ("BISECT_LOG", "bisect"),
-    ("AUTO_MERGE", "merge"),
 ];
 
 /// What became of a work folder.
@@ -145,11 +143,8 @@ impl Workspaces {
         if !staged.is_empty() {
             return keep(KeptReason::Staged(staged));
         }
-        if let Head::Commit(detached) = &head {
-            let repo = &self.inner.repo;
-            if *detached != workspace.base && !is_held(repo, detached, workspace)? {
-                return keep(KeptReason::Commits(commit));
-            }
+        if matches!(head, Head::Commit(_)) && !self.is_held(&commit, workspace)? {
+            return keep(KeptReason::Commits(commit));
         }
         let given = |path: &PathBuf| self.inner.copy.iter().any(|copy| copy == path);
         let ignored = status
@@ -167,7 +162,7 @@ impl Workspaces {
             return Ok(None);
         };
         match repo.branch_tip(branch)? {
-            Some(tip) if !is_held(repo, &tip, workspace)? => Ok(Some(tip)),
+            Some(tip) if !self.is_held(&tip, workspace)? => Ok(Some(tip)),
             _ => Ok(None),
         }
     }
@@ -198,6 +193,29 @@ impl Workspaces {
         Ok(())
     }
 
+    /// Whether a commit can still be reached when the folder and its branch are gone: from another
+    /// branch, a tag or the person's HEAD. Snapshots of runs are cleaned up one day, so they hold
+    /// only what the folder was made at, never what was made in it.
+    fn is_held(&self, commit: &CommitId, workspace: &Workspace) -> Result<bool, WorkspaceError> {
+        let is_base = *commit == workspace.base;
+        if is_base && workspace.branch.is_none() {
+            return Ok(true);
+        }
+        let repo = &self.inner.repo;
+        let args = [
+            "for-each-ref",
+            "--format=%(refname)",
+            "--contains",
+            commit.as_str(),
+        ];
+        let answer = repo.call(Purpose::Read, args).run()?.text();
+        let own = workspace.branch.as_ref().map(full_name);
+        let by_ref = answer.lines().any(|name| {
+            Some(name) != own.as_deref() && (is_base || !name.starts_with("refs/codewhale/"))
+        });
+        Ok(by_ref || repo.is_below_head(commit)?)
+    }
+
     fn commit_at(&self, head: &Head) -> Result<Option<CommitId>, WorkspaceError> {
         match head {
             Head::Commit(commit) => Ok(Some(commit.clone())),
@@ -217,23 +235,6 @@ fn kept(workspace: &Workspace, reason: KeptReason) -> Removal {
         path: workspace.path.clone(),
         reason,
     }
-}
-
-/// Whether a branch, tag or the like besides the folder's own branch and the snapshots of runs
-/// holds a commit.
-fn is_held(repo: &Repo, commit: &CommitId, workspace: &Workspace) -> Result<bool, WorkspaceError> {
-    let args = [
-        "for-each-ref",
-        "--format=%(refname)",
-        "--contains",
-        commit.as_str(),
-    ];
-    let answer = repo.call(Purpose::Read, args).run()?;
-    let own = workspace.branch.as_ref().map(full_name);
-    Ok(answer
-        .text()
-        .lines()
-        .any(|name| Some(name) != own.as_deref() && !name.starts_with("refs/codewhale/")))
 }
 
 /// HEAD of a worktree, read from its file; the format of `git help repository-layout`.

@@ -3,7 +3,7 @@
 
 use crate::command::{Call, GitError, GitFailure, Purpose, Surroundings};
 use crate::identity::Identity;
-use fleet_core::ids::{CommitId, TreeId};
+use fleet_core::ids::{BranchName, CommitId, TreeId};
 use git2::{ErrorCode, Oid, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -78,18 +78,26 @@ pub enum OpenError {
     },
     /// Anything else that kept it from being read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Repo(#[from] RepoError),
 }
 
-/// Why something could not be read from the repository.
+/// Why something could not be read from the repository or written to it.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum RepoError {
     /// No commit has this name.
     #[error("`{0}` names no commit of this repository")]
     NoSuchCommit(String),
     /// More than one object begins like this.
     #[error("`{0}` is ambiguous; write more of it")]
     Ambiguous(String),
+    /// A branch that is to be moved is checked out.
+    #[error("`{branch}` is checked out at {}; switch that checkout to another branch", at.display())]
+    InUse {
+        /// The branch.
+        branch: BranchName,
+        /// The checkout.
+        at: PathBuf,
+    },
     /// The library could not read.
     #[error("could not read the repository: {0}")]
     Library(#[from] git2::Error),
@@ -120,7 +128,7 @@ impl Repo {
         };
         if let Err(error) = repository.head() {
             if !matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) {
-                return Err(ReadError::Library(error).into());
+                return Err(RepoError::Library(error).into());
             }
             let branch = unborn_branch(&repository);
             return Err(OpenError::NoCommit { toplevel, branch });
@@ -172,7 +180,7 @@ impl Repo {
     ///
     /// # Errors
     /// When HEAD cannot be read.
-    pub fn head(&self) -> Result<CommitId, ReadError> {
+    pub fn head(&self) -> Result<CommitId, RepoError> {
         let repository = open(&self.inner.git_dir)?;
         let commit = repository.head()?.peel_to_commit()?;
         Ok(CommitId(commit.id().to_string()))
@@ -182,18 +190,18 @@ impl Repo {
     ///
     /// # Errors
     /// When it names none, or more than one.
-    pub fn resolve(&self, revision: &str) -> Result<CommitId, ReadError> {
+    pub fn resolve(&self, revision: &str) -> Result<CommitId, RepoError> {
         let repository = open(&self.inner.git_dir)?;
         let object = repository
             .revparse_single(revision)
             .and_then(|object| object.peel_to_commit())
             .map_err(|error| match error.code() {
-                ErrorCode::Ambiguous => ReadError::Ambiguous(revision.to_owned()),
+                ErrorCode::Ambiguous => RepoError::Ambiguous(revision.to_owned()),
                 ErrorCode::NotFound
                 | ErrorCode::InvalidSpec
                 | ErrorCode::Peel
-                | ErrorCode::UnbornBranch => ReadError::NoSuchCommit(revision.to_owned()),
-                _ => ReadError::Library(error),
+                | ErrorCode::UnbornBranch => RepoError::NoSuchCommit(revision.to_owned()),
+                _ => RepoError::Library(error),
             })?;
         Ok(CommitId(object.id().to_string()))
     }
@@ -202,14 +210,25 @@ impl Repo {
     ///
     /// # Errors
     /// When there is no such commit.
-    pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, ReadError> {
+    pub fn tree_of(&self, commit: &CommitId) -> Result<TreeId, RepoError> {
         let repository = self.open()?;
         let tree = find_commit(&repository, commit)?.tree_id();
         Ok(TreeId(tree.to_string()))
     }
 
+    /// Whether the person's HEAD holds a commit.
+    pub(crate) fn is_below_head(&self, commit: &CommitId) -> Result<bool, RepoError> {
+        let head = self.head()?;
+        let repository = self.open()?;
+        let (head, commit) = (
+            find_commit(&repository, &head)?.id(),
+            find_commit(&repository, commit)?.id(),
+        );
+        Ok(head == commit || repository.graph_descendant_of(head, commit)?)
+    }
+
     /// Opens the shared folder for reading in this process.
-    pub(crate) fn open(&self) -> Result<git2::Repository, ReadError> {
+    pub(crate) fn open(&self) -> Result<git2::Repository, RepoError> {
         open(&self.inner.common_dir)
     }
 
@@ -234,18 +253,18 @@ impl Repo {
 pub(crate) fn find_commit<'r>(
     repository: &'r git2::Repository,
     commit: &CommitId,
-) -> Result<git2::Commit<'r>, ReadError> {
+) -> Result<git2::Commit<'r>, RepoError> {
     Oid::from_str(commit.as_str())
         .and_then(|id| repository.find_commit(id))
         .map_err(|error| match error.code() {
             ErrorCode::NotFound | ErrorCode::InvalidSpec => {
-                ReadError::NoSuchCommit(commit.to_string())
+                RepoError::NoSuchCommit(commit.to_string())
             }
-            _ => ReadError::Library(error),
+            _ => RepoError::Library(error),
         })
 }
 
-fn open(git_dir: &Path) -> Result<git2::Repository, ReadError> {
+fn open(git_dir: &Path) -> Result<git2::Repository, RepoError> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
     let none: [&OsStr; 0] = [];
     Ok(git2::Repository::open_ext(git_dir, flags, none)?)
@@ -268,7 +287,7 @@ fn find(folder: &Path, surroundings: &Surroundings) -> Result<git2::Repository, 
                 feature,
                 reason: error.message().to_owned(),
             },
-            None => ReadError::Library(error).into(),
+            None => RepoError::Library(error).into(),
         },
     })
 }
@@ -316,7 +335,7 @@ fn require_git(surroundings: &Surroundings, folder: &Path) -> Result<(), OpenErr
         .run()
         .map_err(|error| match error.failure {
             GitFailure::NotFound => OpenError::GitMissing,
-            _ => ReadError::Git(error).into(),
+            _ => RepoError::Git(error).into(),
         })?;
     let text = answer.text();
     match version(&text) {

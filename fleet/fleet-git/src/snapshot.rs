@@ -161,6 +161,9 @@ impl Workspaces {
 
     /// The private index, made if it is missing; a lock that a dead git left on it is taken away.
     fn private_index(&self, workspace: &Workspace) -> Result<PathBuf, WorkspaceError> {
+        if !workspace.path.is_dir() {
+            return Err(WorkspaceError::Gone(workspace.path.clone()));
+        }
         let index = self.index(&workspace.name);
         lock::outlast(&index, STRAY_WAIT).at(&index)?;
         let whole = index.is_file() && git2::Index::open(&index).is_ok();

@@ -2,7 +2,7 @@
 //! person or of an agent.
 
 use crate::command::{Answer, Purpose};
-use crate::repo::{ReadError, Repo};
+use crate::repo::{Repo, RepoError};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ impl Repo {
     ///
     /// # Errors
     /// When git cannot compare.
-    pub fn dirty(&self) -> Result<Dirty, ReadError> {
+    pub fn dirty(&self) -> Result<Dirty, RepoError> {
         let args = [
             "status",
             "--porcelain=v2",
@@ -91,7 +91,7 @@ pub(crate) const FOLDER_STATUS: [&str; 7] = [
     "-z",
     "--no-renames",
     "--untracked-files=all",
-    "--ignored=traditional",
+    "--ignored=matching",
     "--ignore-submodules=none",
 ];
 

@@ -245,14 +245,59 @@ impl Workspaces {
         if made.path != path {
             return Err(gone());
         }
-        self.inner.live().insert(made.name.clone());
         if !folders::is_taken(&made.path) {
+            if let Some(branch) = &made.branch
+                && self.inner.repo.branch_tip(branch)?.is_none()
+            {
+                Made::forget(&self.inner.state, &made.name).at(&self.inner.state)?;
+                return Err(gone());
+            }
             self.make_again(&made)?;
         }
         let workspace = self.workspace(&made)?;
         if !workspace.admin.is_dir() {
             return Err(gone());
         }
+        self.inner.live().insert(made.name);
+        Ok(workspace)
+    }
+
+    /// The worktree of an attempt that an earlier process worked on, put back to `state` (a snapshot
+    /// of it, or its base); a new one in that state if there is none. Whatever was done in it since
+    /// is undone: the caller has decided that it is unknown.
+    ///
+    /// # Errors
+    /// As [`Self::for_task`] and [`Self::restore`].
+    pub fn resume(
+        &self,
+        task: &TaskId,
+        attempt: AttemptNo,
+        base: &CommitId,
+        state: &CommitId,
+    ) -> Result<Workspace, WorkspaceError> {
+        let mut workspace = None;
+        for name in candidates(&format!("{task}.{attempt}")) {
+            let Some(seat) = self.claim(&name) else {
+                continue;
+            };
+            let Some(made) = self.remembered(&name)? else {
+                break;
+            };
+            if made.base == *base {
+                match self.reopen(&made.path) {
+                    Ok(found) => workspace = Some(found),
+                    Err(WorkspaceError::Gone(_)) => continue,
+                    Err(error) => return Err(error),
+                }
+                seat.keep();
+                break;
+            }
+        }
+        let workspace = match workspace {
+            Some(workspace) => workspace,
+            None => self.for_task(task, attempt, base)?,
+        };
+        self.restore(&workspace, state)?;
         Ok(workspace)
     }
 

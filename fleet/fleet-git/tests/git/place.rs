@@ -1,24 +1,33 @@
 //! A repository in a temporary folder, with its own home and settings of git. Nothing of the
 //! machine is used, and everything is gone when the value is dropped.
 
+use engine_core::ids::{AttemptNo, TaskId};
 use fleet_core::ids::{CommitId, RunId};
-use fleet_git::{Repo, Surroundings, UnixSeconds, Workspaces};
+use fleet_git::{Repo, Surroundings, UnixSeconds, Workspace, Workspaces};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The time at which everything in tests is said to happen.
-pub const NOON: UnixSeconds = UnixSeconds(1_767_268_800);
+pub(crate) const NOON: UnixSeconds = UnixSeconds(1_767_268_800);
 
-pub struct Place {
+/// The first attempt at a task.
+pub(crate) const FIRST: AttemptNo = AttemptNo(1);
+
+pub(crate) fn task(id: &str) -> TaskId {
+    id.parse().unwrap()
+}
+
+pub(crate) struct Place {
     dir: tempfile::TempDir,
 }
 
 impl Place {
     /// An empty place with a home folder that holds a person's settings.
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let place = Self { dir };
         std::fs::create_dir_all(place.path("home")).unwrap();
@@ -31,34 +40,61 @@ impl Place {
     }
 
     /// A place with repository `R`, branch `trunk`, one commit of `f` = `1\n2\n3\n`.
-    pub fn with_repo() -> Self {
+    pub(crate) fn with_repo() -> Self {
         let place = Self::empty();
-        place.git(".", &["init", "-q", "-b", "trunk", "R"]);
-        place.commit("R", &[("f", "1\n2\n3\n")], "first");
+        let mut options = git2::RepositoryInitOptions::new();
+        options.initial_head("trunk").external_template(false);
+        let repository = git2::Repository::init_opts(place.path("R"), &options).unwrap();
+        place.write("R", &[("f", "1\n2\n3\n")]);
+        let mut index = repository.index().unwrap();
+        index.add_path(Path::new("f")).unwrap();
+        index.write().unwrap();
+        let tree = repository.find_tree(index.write_tree().unwrap()).unwrap();
+        let time = git2::Time::new(1_767_225_600, 0);
+        let ada = git2::Signature::new("Ada", "ada@example.invalid", &time).unwrap();
+        repository
+            .commit(Some("HEAD"), &ada, &ada, "first\n", &tree, &[])
+            .unwrap();
         place
     }
 
-    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(relative)
     }
 
-    pub fn vars(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn vars(&self) -> Vec<(&'static str, String)> {
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
         vec![
             ("PATH", std::env::var("PATH").unwrap()),
             ("HOME", text(self.path("home"))),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("GIT_AUTHOR_DATE", "1767225600 +0000".into()),
+            ("GIT_COMMITTER_DATE", "1767225600 +0000".into()),
             ("LC_ALL", "de_DE.UTF-8".into()),
             ("LANGUAGE", "de".into()),
         ]
     }
 
-    pub fn surroundings(&self) -> Surroundings {
+    pub(crate) fn surroundings(&self) -> Surroundings {
         Surroundings::from_vars(self.vars())
     }
 
+    /// The same with a script of ours as `git`; it finds the real one through `$REAL`.
+    pub(crate) fn surroundings_with_git(&self, script: &str) -> Surroundings {
+        let bin = self.path("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        let file = bin.join("git");
+        std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut vars = self.vars();
+        let real = vars[0].1.clone();
+        vars[0].1 = format!("{}:{real}", bin.to_str().unwrap());
+        vars.push(("REAL", real));
+        Surroundings::from_vars(vars)
+    }
+
     /// Plain git, as a person would call it; gives back what it printed.
-    pub fn git<A: AsRef<OsStr>>(&self, folder: &str, args: &[A]) -> String {
+    pub(crate) fn git<A: AsRef<OsStr>>(&self, folder: impl AsRef<Path>, args: &[A]) -> String {
         let output = self.try_git(folder, args);
         assert!(
             output.status.success(),
@@ -70,7 +106,7 @@ impl Place {
             .to_owned()
     }
 
-    pub fn try_git<A: AsRef<OsStr>>(&self, folder: &str, args: &[A]) -> Output {
+    pub(crate) fn try_git<A: AsRef<OsStr>>(&self, folder: impl AsRef<Path>, args: &[A]) -> Output {
         Command::new("git")
             .env_clear()
             .envs(self.vars())
@@ -80,46 +116,65 @@ impl Place {
             .unwrap()
     }
 
-    pub fn write(&self, folder: &str, files: &[(&str, &str)]) {
+    pub(crate) fn write(&self, folder: impl AsRef<Path>, files: &[(&str, &str)]) {
         for (name, content) in files {
-            let file = self.path(folder).join(name);
+            let file = self.path(&folder).join(name);
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, content).unwrap();
         }
     }
 
-    pub fn commit(&self, folder: &str, files: &[(&str, &str)], message: &str) -> CommitId {
+    pub(crate) fn commit(
+        &self,
+        folder: impl AsRef<Path>,
+        files: &[(&str, &str)],
+        message: &str,
+    ) -> CommitId {
+        let folder = folder.as_ref();
         self.write(folder, files);
         self.git(folder, &["add", "-A"]);
         self.git(folder, &["commit", "-q", "-m", message]);
         CommitId(self.git(folder, &["rev-parse", "HEAD"]))
     }
 
-    pub fn repo(&self) -> Repo {
+    pub(crate) fn repo(&self) -> Repo {
         Repo::discover_in(&self.path("R"), self.surroundings()).unwrap()
     }
 
     /// The work folders of run `r` as a fresh process sees them.
-    pub fn workspaces(&self) -> Workspaces {
+    pub(crate) fn workspaces(&self) -> Workspaces {
         self.workspaces_with(&[])
     }
 
-    pub fn workspaces_with(&self, copy: &[&str]) -> Workspaces {
+    /// A work folder for the first attempt at task `one`, at the head of `R`.
+    pub(crate) fn workspace(&self) -> (Workspaces, Workspace) {
+        let workspaces = self.workspaces();
+        let base = workspaces.repo().head().unwrap();
+        let workspace = workspaces.for_task(&task("one"), FIRST, &base).unwrap();
+        (workspaces, workspace)
+    }
+
+    pub(crate) fn workspaces_with(&self, copy: &[&str]) -> Workspaces {
         let copy: Vec<PathBuf> = copy.iter().map(PathBuf::from).collect();
         Workspaces::new(self.repo(), &self.path("wt"), &RunId("r".into()), &copy)
     }
 
     /// Everything that a failed or refused operation must leave as it was.
-    pub fn state(&self) -> String {
+    pub(crate) fn state(&self) -> String {
         let refs = self.git("R", &["for-each-ref"]);
         let worktrees = self.git("R", &["worktree", "list", "--porcelain"]);
         let status = self.git("R", &["status", "--porcelain"]);
-        let listing = listing(&self.path("wt"));
-        format!("{refs}\n{worktrees}\n{status}\n{listing:?}")
+        let mut text = format!("{refs}\n{worktrees}\n{status}\n");
+        for (name, content) in contents(&self.path("wt")) {
+            let (name, content) = (name.escape_ascii(), content.escape_ascii());
+            text.push_str(&format!("{name}: {content}\n"));
+        }
+        text.replace(self.path("").to_str().unwrap(), "@/")
+            .replace(&self.repo().hash(), "<hash>")
     }
 
     /// Commits that no ref reaches.
-    pub fn unreachable_commits(&self) -> Vec<String> {
+    pub(crate) fn unreachable_commits(&self) -> Vec<String> {
         self.git(
             "R",
             &["fsck", "--unreachable", "--no-reflogs", "--no-progress"],
@@ -132,7 +187,7 @@ impl Place {
 }
 
 /// Every file below a folder with its content; names as bytes. Git's own files are left out.
-pub fn contents(folder: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub(crate) fn contents(folder: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     listing(folder)
         .into_iter()
         .map(|name| {
@@ -147,7 +202,7 @@ pub fn contents(folder: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The names of every file and link below a folder.
-pub fn listing(folder: &Path) -> BTreeSet<Vec<u8>> {
+pub(crate) fn listing(folder: &Path) -> BTreeSet<Vec<u8>> {
     let mut names = BTreeSet::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

@@ -1,0 +1,14 @@
+//! The room against the real git command: every test makes its own repository, offline, with a home
+//! folder of its own. One binary, because linking is the slow part.
+
+mod checkouts;
+mod crash;
+mod landing;
+mod locks;
+mod odd;
+mod opening;
+mod place;
+mod removal;
+mod snapshots;
+mod submodules;
+mod worktrees;
