@@ -1,6 +1,7 @@
 //! The git command: a fixed manner of calling it, so that nothing of the surroundings, of a hook or
 //! of a person's language reaches into a result. Never prompts, never pages, never reads a terminal.
 
+use crate::patience::Patience;
 use crate::pump::{self, NotEnded};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -202,12 +203,12 @@ impl Call {
 
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Answer, GitError> {
-        let started = std::time::Instant::now();
-        let outcome = pump::run(&mut self.command, &self.input, self.limit);
+        let patience = Patience::of(self.limit);
+        let outcome = pump::run(&mut self.command, &self.input, patience);
         let (failure, stderr) = match outcome {
             Ok(ended) => match ended.status.code() {
                 Some(code) if self.accepted.contains(&code) => {
-                    tracing::debug!(call = %self.shown, code, millis = started.elapsed().as_millis(), "git");
+                    tracing::debug!(call = %self.shown, code, millis = patience.spent().as_millis(), "git");
                     return Ok(Answer {
                         code,
                         stdout: ended.stdout,

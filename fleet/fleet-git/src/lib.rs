@@ -19,6 +19,7 @@ mod lock;
 mod made;
 mod merge;
 mod names;
+mod patience;
 mod pump;
 mod refs;
 mod register;

@@ -1,14 +1,12 @@
 //! Locks on files: the one lock around registering worktrees, and git's own lock on an index.
 //! Never removes a lock on an index that anybody else may use.
 
+use crate::patience::Patience;
 use rustix::fs::FlockOperation;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// Time between two tries.
-const PAUSE: Duration = Duration::from_millis(20);
+use std::time::Duration;
 
 /// A lock that somebody else held for too long.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +44,7 @@ impl FileLock {
             .write(true)
             .open(path)
             .map_err(LockError::Io)?;
-        let deadline = Instant::now() + limit;
+        let patience = Patience::of(limit);
         loop {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { _file: file }),
@@ -54,10 +52,9 @@ impl FileLock {
                 Err(error) if error == rustix::io::Errno::INTR => {}
                 Err(error) => return Err(LockError::Io(error.into())),
             }
-            if Instant::now() >= deadline {
+            if !patience.pause() {
                 return Err(LockError::Held(held(path)));
             }
-            std::thread::sleep(PAUSE);
         }
     }
 }
@@ -70,7 +67,7 @@ pub(crate) fn replace_index(
     limit: Duration,
 ) -> Result<(), LockError> {
     let lock_path = beside(index);
-    let deadline = Instant::now() + limit;
+    let patience = Patience::of(limit);
     let mut lock = loop {
         match OpenOptions::new()
             .write(true)
@@ -81,10 +78,9 @@ pub(crate) fn replace_index(
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(LockError::Io(error)),
         }
-        if Instant::now() >= deadline {
+        if !patience.pause() {
             return Err(LockError::Held(held(&lock_path)));
         }
-        std::thread::sleep(PAUSE);
     };
     let written = File::open(content)
         .and_then(|mut source| io::copy(&mut source, &mut lock))
@@ -111,15 +107,14 @@ fn held(path: &Path) -> LockHeld {
 /// manager, and takes the lock away when `limit` is over: whoever made it is dead.
 pub(crate) fn outlast(index: &Path, limit: Duration) -> io::Result<()> {
     let lock_path = beside(index);
-    let deadline = Instant::now() + limit;
+    let patience = Patience::of(limit);
     while std::fs::symlink_metadata(&lock_path).is_ok() {
-        if Instant::now() >= deadline {
+        if !patience.pause() {
             return match std::fs::remove_file(&lock_path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 done => done,
             };
         }
-        std::thread::sleep(PAUSE);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! ends the whole process group when the limit is over. Never waits for a pipe that a descendant
 //! holds open after the child itself has ended, and never asks a terminal.
 
+use crate::patience::Patience;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
@@ -9,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Most bytes kept of the standard output; more is a failure, because half a listing is a lie.
 const OUTPUT_MAX_BYTES: usize = 256 << 20;
@@ -37,9 +38,12 @@ pub(crate) enum NotEnded {
     TooMuchOutput,
 }
 
-/// Runs `command` with `input` on its standard input, for at most `limit`.
-pub(crate) fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Ended, NotEnded> {
-    let deadline = Instant::now() + limit;
+/// Runs `command` with `input` on its standard input, as long as `patience` lasts.
+pub(crate) fn run(
+    command: &mut Command,
+    input: &[u8],
+    patience: Patience,
+) -> Result<Ended, NotEnded> {
     let mut child = command
         .stdin(if input.is_empty() {
             Stdio::null()
@@ -51,7 +55,7 @@ pub(crate) fn run(command: &mut Command, input: &[u8], limit: Duration) -> Resul
         .process_group(0)
         .spawn()
         .map_err(NotEnded::Io)?;
-    let outcome = pump(&mut child, input, deadline);
+    let outcome = pump(&mut child, input, patience);
     if outcome.is_err() {
         end_group(&mut child);
     }
@@ -74,7 +78,7 @@ impl<R: Read + AsFd> Source<R> {
         }
     }
 
-    /// Reads once; true when the pipe gave something or ended.
+    /// Reads once, or notes the end.
     fn read_once(&mut self) -> io::Result<()> {
         let Some(pipe) = self.pipe.as_mut() else {
             return Ok(());
@@ -93,7 +97,7 @@ impl<R: Read + AsFd> Source<R> {
     }
 }
 
-fn pump(child: &mut Child, input: &[u8], deadline: Instant) -> Result<Ended, NotEnded> {
+fn pump(child: &mut Child, input: &[u8], patience: Patience) -> Result<Ended, NotEnded> {
     let mut feed = Feed::new(child.stdin.take(), input).map_err(NotEnded::Io)?;
     let mut out = Source::new(child.stdout.take(), OUTPUT_MAX_BYTES + 1);
     let mut err = Source::new(child.stderr.take(), TALK_MAX_BYTES);
@@ -102,14 +106,13 @@ fn pump(child: &mut Child, input: &[u8], deadline: Instant) -> Result<Ended, Not
         if out.pipe.is_none() && err.pipe.is_none() {
             break;
         }
-        let now = Instant::now();
-        if now >= deadline {
+        if patience.is_over() {
             return Err(NotEnded::TimedOut(err.bytes));
         }
         let wait = if status.is_some() {
             Duration::ZERO
         } else {
-            LOOK.min(deadline - now)
+            LOOK.min(patience.rest())
         };
         let ready = ready(&feed, &out, &err, wait).map_err(NotEnded::Io)?;
         if ready.none() {
@@ -136,7 +139,7 @@ fn pump(child: &mut Child, input: &[u8], deadline: Instant) -> Result<Ended, Not
     drop(feed);
     let status = match status {
         Some(status) => status,
-        None => wait_until(child, deadline)
+        None => wait_until(child, patience)
             .map_err(NotEnded::Io)?
             .ok_or(NotEnded::TimedOut(Vec::new()))?,
     };
@@ -236,16 +239,20 @@ fn ready<A: AsFd, B: AsFd>(
     Ok(ready)
 }
 
-/// Waits for the child without outstaying the deadline; `None` when it is over.
-fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+/// Waits for the end of the child; `None` when patience ends first.
+fn wait_until(child: &mut Child, patience: Patience) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if Instant::now() >= deadline {
+        if patience.is_over() {
             return Ok(None);
         }
-        std::thread::sleep(Duration::from_millis(1));
+        // Its pipes are closed, so it is about to end.
+        std::thread::yield_now();
+        if child.try_wait()?.is_none() {
+            patience.pause();
+        }
     }
 }
 
@@ -255,7 +262,7 @@ fn end_group(child: &mut Child) {
     let group = Pid::from_child(child);
     // A group that is already gone needs no signal.
     let _ = rustix::process::kill_process_group(group, Signal::TERM);
-    let _ = wait_until(child, Instant::now() + GRACE);
+    let _ = wait_until(child, Patience::of(GRACE));
     let _ = rustix::process::kill_process_group(group, Signal::KILL);
     let _ = child.wait();
 }
@@ -263,6 +270,7 @@ fn end_group(child: &mut Child) {
 #[cfg(test)]
 mod tests {
     use super::{NotEnded, run};
+    use crate::patience::Patience;
     use std::process::Command;
     use std::time::{Duration, Instant};
 
@@ -278,7 +286,7 @@ mod tests {
         let ended = run(
             &mut shell("cat; echo end >&2"),
             &input,
-            Duration::from_secs(20),
+            Patience::of(Duration::from_secs(20)),
         )
         .unwrap_or_else(|_| panic!("cat failed"));
         assert!(ended.status.success());
@@ -291,7 +299,7 @@ mod tests {
         let ended = run(
             &mut shell("exit 3"),
             &vec![0; 1 << 20],
-            Duration::from_secs(20),
+            Patience::of(Duration::from_secs(20)),
         )
         .unwrap_or_else(|_| panic!("must end"));
         assert_eq!(ended.status.code(), Some(3));
@@ -303,7 +311,7 @@ mod tests {
         let ended = run(
             &mut shell("tail -f /dev/null & echo $!"),
             b"",
-            Duration::from_secs(20),
+            Patience::of(Duration::from_secs(20)),
         )
         .unwrap_or_else(|_| panic!("must end"));
         assert!(started.elapsed() < Duration::from_secs(5));
@@ -322,7 +330,7 @@ mod tests {
         let outcome = run(
             &mut shell("echo begun >&2; sleep 60 & sleep 60"),
             b"",
-            Duration::from_millis(300),
+            Patience::of(Duration::from_millis(300)),
         );
         let Err(NotEnded::TimedOut(talk)) = outcome else {
             panic!("must time out");

@@ -38,16 +38,8 @@ const STOPWATCHES: &[Exception] = &[
         reason: "a result says how long its command took",
     },
     Exception {
-        file: "fleet/fleet-git/src/command.rs",
-        reason: "a trace says how long a git command took",
-    },
-    Exception {
-        file: "fleet/fleet-git/src/lock.rs",
-        reason: "a lock of somebody else is waited for, within a limit",
-    },
-    Exception {
-        file: "fleet/fleet-git/src/pump.rs",
-        reason: "a git command has a time limit",
+        file: "fleet/fleet-git/src/patience.rs",
+        reason: "git commands and the locks of others are waited for, within limits",
     },
     Exception {
         file: "fleet/fleet-runtime/src/clock.rs",

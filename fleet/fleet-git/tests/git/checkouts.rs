@@ -17,7 +17,7 @@ fn a_used_checkout_is_as_clean_as_a_new_one() {
             place.write(
                 path,
                 &[("f", "bad"), ("target/cache", "c"), ("junk/a", "j")],
-            )
+            );
         },
         |_, path| {
             fs::remove_dir_all(path.join("d")).unwrap();

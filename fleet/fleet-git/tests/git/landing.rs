@@ -5,7 +5,7 @@ use fleet_core::ids::{BranchName, CommitId};
 use fleet_git::{Change, MergeNote, MergePlan, Moved, Repo, RepoError};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const NOTE: MergeNote<'static> = MergeNote {
     message: "Land one",
@@ -274,7 +274,7 @@ fn a_diff_counts_lines_and_is_cut_where_asked() {
     assert!(
         diff.files
             .iter()
-            .any(|file| file.path == PathBuf::from("blob") && file.added == 0)
+            .any(|file| file.path == Path::new("blob") && file.added == 0)
     );
     insta::assert_snapshot!(String::from_utf8_lossy(&diff.patch), @r"
     diff --git a/blob b/blob

@@ -1,6 +1,8 @@
 //! The room against the real git command: every test makes its own repository, offline, with a home
 //! folder of its own. One binary, because linking is the slow part.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 mod checkouts;
 mod crash;
 mod landing;

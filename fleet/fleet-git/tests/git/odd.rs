@@ -66,7 +66,7 @@ fn odd_names_pass_through_snapshot_diff_undo_and_landing_as_bytes() {
         let renamed = Change::Renamed {
             from: "two words.txt".into(),
         };
-        let is_new = file.path == PathBuf::from("neu ü.txt");
+        let is_new = file.path == Path::new("neu ü.txt");
         assert_eq!(file.change, if is_new { renamed } else { Change::Modified });
     }
 
