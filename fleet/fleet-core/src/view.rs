@@ -90,7 +90,10 @@ impl FleetState {
             }
             RunStatus::Ended(end) => (end.outcome.word(), end.reason.clone(), Some(end.exit)),
         };
-        let alive = manager == Manager::Alive && run.status == RunStatus::Open;
+        let at_work = match run.status {
+            RunStatus::Open => manager,
+            RunStatus::Ended(_) => Manager::Gone,
+        };
         Some(RunView {
             run: run.id.clone(),
             state,
@@ -105,12 +108,12 @@ impl FleetState {
             last_at: self.last().at,
             tasks: self
                 .tasks()
-                .map(|(_, task)| self.view_of(task, alive))
+                .map(|(_, task)| self.view_of(task, at_work))
                 .collect(),
         })
     }
 
-    fn view_of(&self, task: &Task, alive: bool) -> TaskView {
+    fn view_of(&self, task: &Task, manager: Manager) -> TaskView {
         let role = self
             .run()
             .and_then(|run| run.plan.roles.get(&task.spec.role));
@@ -118,7 +121,7 @@ impl FleetState {
             task: task.spec.id.clone(),
             role: task.spec.role.clone(),
             model: role.map(|role| role.model.clone()),
-            state: state_word(task, alive),
+            state: state_word(task, manager),
             note: note_of(task),
             attempt: task.attempt_no(),
             steps: task.attempt.as_ref().map_or(0, |attempt| attempt.steps),
@@ -134,13 +137,13 @@ impl FleetState {
 
 /// The word for where a task stands.
 #[must_use]
-pub fn state_word(task: &Task, manager_alive: bool) -> &'static str {
+pub fn state_word(task: &Task, manager: Manager) -> &'static str {
     match &task.phase {
         Phase::Ended(end) => end.word(),
         Phase::Closing(closing) => closing.state.word(),
         Phase::Waiting { .. } | Phase::Ready => "queued",
         Phase::Interrupted => "interrupted",
-        _ if !manager_alive => "interrupted",
+        _ if manager == Manager::Gone => "interrupted",
         Phase::Preparing | Phase::Working | Phase::Committing | Phase::Checking { .. } => "running",
         Phase::WantsReview | Phase::InReview { .. } => "waiting",
         Phase::Landing | Phase::Moving

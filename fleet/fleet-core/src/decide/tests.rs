@@ -115,7 +115,7 @@ impl Bench {
 
     fn word(&self, id: &str) -> &'static str {
         let (_, task) = self.state.find(&id.parse().unwrap()).unwrap();
-        crate::view::state_word(task, true)
+        crate::view::state_word(task, crate::view::Manager::Alive)
     }
 
     fn ended(&self) -> Option<RunEnded> {
