@@ -6,6 +6,7 @@ mod arguments;
 mod commands;
 mod config;
 mod exit;
+mod launch;
 mod logging;
 mod output;
 mod places;

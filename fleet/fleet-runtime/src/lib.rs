@@ -14,4 +14,4 @@ pub mod store;
 
 pub use control::{Control, StopRequest};
 pub use mailbox::{Mailbox, ManagerGone};
-pub use manager::{Line, Managed, RunError, Running, start};
+pub use manager::{Beginning, Line, Managed, RunError, Running, start};

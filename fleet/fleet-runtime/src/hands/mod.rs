@@ -1,10 +1,18 @@
 //! Performs what the manager owes: worktrees, agents, commits, checks, landings. Never decides and
 //! never appends: every outcome goes back as an input.
 
+mod agent;
+mod checks;
+mod git;
+mod real;
+mod snapshots;
+mod tools;
+
 use crate::mailbox::Mailbox;
 pub use crate::manager::{AgentJob, CheckJob, CommitJob, Job, LandJob, LandingJob, PrepareJob};
 use fleet_core::decide::Input;
 use futures_util::future::BoxFuture;
+pub use real::{FleetHands, Gear};
 use tokio_util::sync::CancellationToken;
 
 /// What performs jobs. The manager knows nothing of git, models or processes.

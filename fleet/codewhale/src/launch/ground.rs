@@ -1,0 +1,135 @@
+//! Where a run stands: the repository, and the folders for runs and worktrees. Makes nothing but a
+//! demonstration repository when a roster asks for one.
+
+use super::{Path, PathBuf, Report, Surroundings};
+use crate::places;
+use fleet_core::ids::CommitId;
+use fleet_git::{DemoError, OpenError, Repo, demo_repo};
+
+/// Where a run stands.
+pub(crate) struct Ground {
+    repo: Option<Repo>,
+    folder: PathBuf,
+    runs: PathBuf,
+    worktrees: PathBuf,
+}
+
+impl Ground {
+    /// The repository that the current folder belongs to.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be worked in.
+    pub(crate) fn of_repository(around: &Surroundings) -> Result<Self, Report> {
+        Self::on(
+            around,
+            Repo::discover(&around.folder).map_err(|error| of_repo(&error))?,
+        )
+    }
+
+    /// The repository that the current folder belongs to, or the folder itself where there is none.
+    ///
+    /// # Errors
+    /// When there is a repository that cannot be worked in.
+    pub(crate) fn of_folder(around: &Surroundings) -> Result<Self, Report> {
+        match Repo::discover(&around.folder) {
+            Ok(repo) => {
+                let mut ground = Self::on(around, repo)?;
+                ground.folder.clone_from(&around.folder);
+                Ok(ground)
+            }
+            Err(OpenError::NotARepository(_) | OpenError::NoCommit { .. }) => Ok(Self {
+                repo: None,
+                folder: around.folder.clone(),
+                runs: places::runs(around, None)?,
+                worktrees: places::state(around)?.join("worktrees"),
+            }),
+            Err(error) => Err(of_repo(&error)),
+        }
+    }
+
+    /// A fresh repository made from a folder, for a demonstration.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn demonstration(
+        around: &Surroundings,
+        from: &Path,
+        name: &str,
+    ) -> Result<Self, Report> {
+        let parent = places::state(around)?.join("demo");
+        let mut number = 1;
+        loop {
+            let into = parent.join(format!("{name}-{number}"));
+            match demo_repo(from, &into) {
+                Ok(repo) => return Self::on(around, repo),
+                Err(DemoError::Taken(_)) => number += 1,
+                Err(error) => {
+                    return Err(
+                        Report::storage("the demonstration repository could not be made")
+                            .because(&error),
+                    );
+                }
+            }
+        }
+    }
+
+    fn on(around: &Surroundings, repo: Repo) -> Result<Self, Report> {
+        Ok(Self {
+            folder: repo.toplevel().to_owned(),
+            runs: places::runs(around, Some(repo.git_common_dir()))?,
+            worktrees: places::state(around)?.join("worktrees"),
+            repo: Some(repo),
+        })
+    }
+
+    /// The repository.
+    pub(crate) fn repo(&self) -> Option<&Repo> {
+        self.repo.as_ref()
+    }
+
+    /// The folder the run is about.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder with one folder per run.
+    pub(crate) fn runs(&self) -> &Path {
+        &self.runs
+    }
+
+    /// The folder for worktrees of all repositories.
+    pub(crate) fn worktrees(&self) -> &Path {
+        &self.worktrees
+    }
+
+    /// The commit a run starts from; `None` where there is no repository.
+    ///
+    /// # Errors
+    /// When the revision names no commit.
+    pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<CommitId>, Report> {
+        let Some(repo) = &self.repo else {
+            return Ok(None);
+        };
+        let found = match revision {
+            Some(revision) => repo.resolve(revision),
+            None => repo.head(),
+        };
+        found.map(Some).map_err(|error| {
+            Report::usage(error.to_string())
+                .hint("`base` in the roster takes a branch, a tag or a commit")
+        })
+    }
+}
+
+fn of_repo(error: &OpenError) -> Report {
+    let report = Report::usage(error.to_string());
+    match error {
+        OpenError::NotARepository(_) => {
+            report.hint("go into a repository, name one with -C, or make one with `git init`")
+        }
+        OpenError::NoCommit { .. } => {
+            report.hint("make a first commit: `git add -A && git commit -m \"First commit\"`")
+        }
+        _ => report,
+    }
+}

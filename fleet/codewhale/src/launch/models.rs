@@ -1,0 +1,102 @@
+//! The models of a plan: built from its providers, probed before anything is made, and what must be
+//! kept secret about them. Never asks one.
+
+use super::{Arc, BTreeMap, CommandEnv, Mask, PathBuf, Report, RunSpec, Surroundings};
+use crate::exit::Exit;
+use engine_llm::providers::{BuildError, Setup, build};
+use engine_llm::{ErrorClass, Model};
+use fleet_core::spec::ProviderSpec;
+use std::collections::BTreeSet;
+
+/// Models by provider, the environment of commands, and the secrets that no result may show.
+pub(crate) struct Models {
+    pub(crate) by_provider: BTreeMap<String, Arc<dyn Model>>,
+    pub(crate) env: CommandEnv,
+    pub(crate) mask: Mask,
+}
+
+impl Models {
+    /// Builds the models that the plan's roles use.
+    ///
+    /// # Errors
+    /// When a key is missing, an address cannot be used, or a script cannot be read.
+    pub(crate) fn of(plan: &RunSpec, around: &Surroundings) -> Result<Self, Report> {
+        let used: BTreeSet<&String> = plan
+            .roles
+            .values()
+            .map(|role| &role.model.provider)
+            .collect();
+        let env = |name: &str| around.text(name).map(ToOwned::to_owned);
+        let mut by_provider = BTreeMap::new();
+        for (id, provider) in plan.providers.iter().filter(|(id, _)| used.contains(id)) {
+            let model = build(&setup(provider), &env, around.plain_http())
+                .map_err(|error| of_build(id, &error))?;
+            by_provider.insert(id.clone(), model);
+        }
+        let keys: Vec<String> = plan.providers.values().filter_map(key_of).collect();
+        let variables = around
+            .variables()
+            .map(|(name, value)| (name.into(), value.into()));
+        Ok(Self {
+            by_provider,
+            env: CommandEnv::inherit(variables, &plan.workspace.pass_env, &keys),
+            mask: Mask::new(keys.into_iter().filter_map(|name| {
+                let value = around.text(&name)?.to_owned();
+                Some((name, value))
+            })),
+        })
+    }
+
+    /// Looks whether every provider can be reached and takes its key. Costs no tokens.
+    ///
+    /// # Errors
+    /// For the first that does not.
+    pub(crate) async fn probe(&self) -> Result<(), Report> {
+        let probes = self.by_provider.iter().map(|(id, model)| async move {
+            model.probe().await.map_err(|error| {
+                let hint = match error.class() {
+                    ErrorClass::KeyRefused => {
+                        "look at the key in the variable that the roster names"
+                    }
+                    _ => "is the address right, and does the server run? nothing was started",
+                };
+                Report::new(
+                    Exit::Provider,
+                    format!("provider `{id}` cannot be used: {error}"),
+                )
+                .hint(hint)
+            })
+        });
+        futures_util::future::try_join_all(probes).await.map(|_| ())
+    }
+}
+
+fn setup(provider: &ProviderSpec) -> Setup {
+    match provider {
+        ProviderSpec::Openai { base_url, key_env } => Setup::Chat {
+            base_url: base_url.clone(),
+            key_env: key_env.clone(),
+        },
+        ProviderSpec::Scripted { script } => Setup::Scripted {
+            script: PathBuf::from(script),
+        },
+    }
+}
+
+fn key_of(provider: &ProviderSpec) -> Option<String> {
+    match provider {
+        ProviderSpec::Openai { key_env, .. } => key_env.clone(),
+        ProviderSpec::Scripted { .. } => None,
+    }
+}
+
+fn of_build(id: &str, error: &BuildError) -> Report {
+    let message = format!("provider `{id}`: {error}");
+    match error {
+        BuildError::KeyMissing { variable, .. } => Report::new(Exit::Provider, message).hint(
+            format!("`export {variable}=…`, or name another variable with `key_env`"),
+        ),
+        BuildError::KeyUnusable { .. } => Report::new(Exit::Provider, message),
+        BuildError::Address(_) | BuildError::Script(_) => Report::usage(message),
+    }
+}
