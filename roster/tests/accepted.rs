@@ -437,3 +437,26 @@ fn tables_may_be_written_on_one_line() {
         }
     );
 }
+
+#[test]
+fn a_configuration_of_limits_lowers_what_is_above_it_and_raises_nothing() {
+    let managed = user_config("[limits]\nagents = 2\nwall = \"30m\"\nsteps = 500\n");
+    assert!(managed.sets_only_limits());
+    let mut limits = fleet_core::spec::Limits::default();
+    managed.lower(&mut limits);
+    assert_eq!(
+        (
+            limits.agents,
+            limits.attempts,
+            limits.steps,
+            limits.wall_secs
+        ),
+        (2, 2, 200, 1800)
+    );
+
+    let more =
+        user_config("[provider.here]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+    assert!(!more.sets_only_limits());
+    assert!(more.declares_provider("here"));
+    assert!(!more.declares_provider("there"));
+}
