@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 
 /// Most bytes of a refusal that are read for its words.
 const REFUSAL_MAX_BYTES: usize = 64 * 1024;
-/// How long the end of a connection's stream is waited for, so that the connection can be used again.
+/// How long the end of a stream is waited for after its end mark, so that its connection can be kept.
 const DRAIN: Duration = Duration::from_millis(50);
 
 /// A provider's place in the network.

@@ -1,5 +1,6 @@
 //! The HTTP client of one provider, made at its first use: certificates are loaded only when one
-//! will be needed. Never follows redirects and never sends to loopback through a proxy.
+//! will be needed. Never follows redirects, never sends to loopback through a proxy, and never uses
+//! an unencrypted connection twice.
 
 use super::address::Address;
 use crate::errors::Fault;
@@ -31,6 +32,13 @@ fn make(address: &Address, limits: &Limits) -> Result<Client, String> {
         .redirect(Policy::none());
     let builder = if address.is_loopback() {
         builder.no_proxy()
+    } else {
+        builder
+    };
+    // Small servers close the connection after each stream without announcing it; a request that
+    // races with that is lost. Only encrypted connections are dear enough to be kept.
+    let builder = if address.is_plain() {
+        builder.pool_max_idle_per_host(0)
     } else {
         builder
     };

@@ -105,14 +105,14 @@ fn what_was_prepared_is_what_is_sent_with_key_and_limit() {
 }
 
 #[test]
-fn a_connection_is_used_again_after_a_whole_answer() {
+fn a_server_that_closes_after_each_answer_loses_no_request() {
     let server = ModelServer::playing([Reply::text("a"), Reply::text("b")]);
     let model = model(&server.base_url(), Limits::default());
     block_on(async {
         ask(&*model).await.expect("the first reply is good");
         ask(&*model).await.expect("the second reply is good");
     });
-    assert_eq!(server.seen().connections, 1);
+    assert_eq!(server.seen().connections, 2);
 }
 
 #[test]
