@@ -8,5 +8,7 @@ pub mod owed;
 pub mod record;
 pub mod spec;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod view;

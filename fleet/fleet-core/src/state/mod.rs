@@ -332,3 +332,6 @@ fn keep(set: &mut BTreeSet<TaskIx>, ix: TaskIx, wanted: bool) {
         set.remove(&ix);
     }
 }
+
+#[cfg(test)]
+mod tests;
