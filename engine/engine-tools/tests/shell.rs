@@ -1,6 +1,7 @@
 //! Commands as real processes: their end, their limits, what they leave behind.
 
 #![cfg(test)]
+#![cfg(target_os = "linux")]
 
 mod support;
 
@@ -198,4 +199,24 @@ async fn a_command_that_cannot_start_says_why() {
         panic!("{result:?}")
     };
     assert!(reason.contains("is not a folder"), "{reason}");
+}
+
+#[tokio::test]
+async fn many_commands_at_once_do_not_mix() {
+    let folder = tempfile::tempdir().unwrap();
+    let runner = runner();
+    let mut all = tokio::task::JoinSet::new();
+    for n in 0..40 {
+        let (runner, job) = (
+            runner.clone(),
+            job(folder.path(), &format!("echo {n}; exit {n}")),
+        );
+        all.spawn(async move { (n, runner.run(&job, &CancellationToken::new()).await) });
+    }
+    while let Some(done) = all.join_next().await {
+        let (n, finished) = done.unwrap();
+        let finished = finished.unwrap();
+        assert_eq!(finished.end, End::Exited(Exit::Code(n)));
+        assert_eq!(finished.output.text, format!("{n}\n"));
+    }
 }

@@ -7,12 +7,13 @@
 //! Not held by any kernel so far: reading, changes of mode, owner and times of files that the
 //! person owns, and named sockets before Landlock's ninth version.
 
-use super::filter;
+use super::{filter, privileges};
 use crate::shell::confinement::{Confinement, Hold};
 use crate::shell::wire::{FenceOrder, Network, Shortfall};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    make_bitflags,
 };
 use std::fs;
 
@@ -24,6 +25,9 @@ const FILES_FULL: ABI = ABI::V3;
 
 /// Devices that any command may write to.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+
+/// Rights that no place is granted with: files that stand for devices.
+const NEVER: BitFlags<AccessFs> = make_bitflags!(AccessFs::{MakeChar | MakeBlock});
 
 /// What this kernel would hold, with the network denied.
 pub(super) fn available() -> Confinement {
@@ -61,6 +65,8 @@ fn can_handle(access: BitFlags<AccessFs>) -> bool {
 pub(super) fn confine_this_thread(fence: &FenceOrder) -> Result<Confinement, String> {
     let mut held = super::probe::available(fence.network);
     let rules = ruleset(fence).map_err(|error| format!("cannot confine it: {error}"))?;
+    privileges::shed_in_what_this_thread_starts()
+        .map_err(|error| format!("cannot shed its privileges: {error}"))?;
     let status = rules
         .restrict_self()
         .map_err(|error| format!("cannot confine it: {error}"))?;
@@ -103,7 +109,7 @@ fn ruleset(fence: &FenceOrder) -> Result<RulesetCreated, String> {
         let place = place
             .to_str()
             .ok_or_else(|| format!("`{}` is not valid UTF-8", place.display()))?;
-        rules = grant(rules, place, AccessFs::from_all(NEWEST))?;
+        rules = grant(rules, place, AccessFs::from_all(NEWEST) & !NEVER)?;
     }
     Ok(rules)
 }

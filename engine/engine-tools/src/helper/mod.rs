@@ -9,13 +9,16 @@
 mod confine;
 #[cfg(target_os = "linux")]
 mod filter;
+#[cfg(target_os = "linux")]
+mod privileges;
 mod supervise;
+#[cfg_attr(not(target_os = "linux"), path = "tree_elsewhere.rs")]
 mod tree;
 
 pub(crate) mod probe;
 
 use crate::shell::wire::{Order, Report};
-use rustix::process::{set_child_subreaper, setsid};
+use rustix::process::setsid;
 use std::ffi::OsString;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -36,9 +39,7 @@ pub fn run_if_asked<I: IntoIterator<Item = OsString>>(arguments: I) -> Option<Ex
 fn serve() -> io::Result<()> {
     // Fails only for the leader of a group, who needs no session of its own.
     let _ = setsid();
-    if cfg!(target_os = "linux") {
-        set_child_subreaper(Some(rustix::process::getpid()))?;
-    }
+    tree::adopt_orphans()?;
     let Some(order) = read_order()? else {
         return Ok(());
     };

@@ -1,13 +1,12 @@
 //! Starts the command, waits for its end, and ends whatever is left of it. Never looks at its output.
 
+use super::tree::{Change, Input, wait_for_change};
 use super::{report, tree};
 use crate::shell::confinement::Confinement;
 use crate::shell::wire::{Exit, Order, Report};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -106,7 +105,7 @@ pub(super) fn follow(command: Running, grace_ms: u64) -> io::Result<()> {
             if over {
                 return Ok(());
             }
-        } else if exited && tree::children_of_this_process().is_empty() {
+        } else if exited && tree::is_empty(command.pid) {
             return Ok(());
         }
         wanted = wanted && wait_for_change(None, Input::Watched) == Change::Child;
@@ -135,7 +134,7 @@ fn end_all(group: Pid, grace: Duration) -> Vec<i32> {
     let mut polite = true;
     loop {
         tree::collect(group);
-        if tree::children_of_this_process().is_empty() {
+        if tree::is_empty(group) {
             return Vec::new();
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -152,48 +151,5 @@ fn end_all(group: Pid, grace: Duration) -> Vec<i32> {
         }
         let wait = if polite { left } else { KILL_EVERY };
         wait_for_change(Some(wait), Input::Ignored);
-    }
-}
-
-/// What ended a wait.
-#[derive(Debug, PartialEq, Eq)]
-enum Change {
-    /// A child has ended, or the time is over.
-    Child,
-    /// Standard input has closed.
-    Closed,
-}
-
-/// Whether standard input is looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Input {
-    Watched,
-    Ignored,
-}
-
-/// Waits until a direct child ends, standard input closes, or the time is over.
-fn wait_for_change(at_most: Option<Duration>, input: Input) -> Change {
-    let children: Vec<OwnedFd> = tree::children_of_this_process()
-        .into_iter()
-        .filter_map(|pid| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok())
-        .collect();
-    let stdin = rustix::stdio::stdin();
-    let mut watched: Vec<PollFd<'_>> = children
-        .iter()
-        .map(|child| PollFd::new(child, PollFlags::IN))
-        .collect();
-    if input == Input::Watched {
-        watched.push(PollFd::new(&stdin, PollFlags::IN));
-    }
-    let at_most = at_most.and_then(|time| Timespec::try_from(time).ok());
-    if poll(&mut watched, at_most.as_ref()).is_err() {
-        return Change::Child;
-    }
-    let closed =
-        input == Input::Watched && watched.last().is_some_and(|fd| !fd.revents().is_empty());
-    if closed {
-        Change::Closed
-    } else {
-        Change::Child
     }
 }

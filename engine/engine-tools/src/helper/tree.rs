@@ -2,8 +2,15 @@
 
 use crate::process::Stat;
 use crate::shell::wire::Descendant;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open,
+    set_child_subreaper, wait,
+};
 use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// More rounds than processes can hide in: a tree is at most this deep.
 const DEPTH_MAX: usize = 4096;
@@ -29,8 +36,18 @@ pub(super) fn descendants() -> Vec<Descendant> {
     found
 }
 
+/// True when no child is left. (The group is for systems that cannot tell.)
+pub(super) fn is_empty(_group: Pid) -> bool {
+    children_of_this_process().is_empty()
+}
+
+/// Makes this process the parent of every orphan among its descendants.
+pub(super) fn adopt_orphans() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
 /// Direct children, those that have ended but were not collected included.
-pub(super) fn children_of_this_process() -> Vec<i32> {
+fn children_of_this_process() -> Vec<i32> {
     children_of("self")
 }
 
@@ -54,7 +71,7 @@ fn children_of(process: &str) -> Vec<i32> {
 
 fn children_by_parent(process: &str) -> Vec<i32> {
     let parent = match process {
-        "self" => rustix::process::getpid().as_raw_nonzero().get(),
+        "self" => getpid().as_raw_nonzero().get(),
         pid => pid.parse().unwrap_or(-1),
     };
     let Ok(all) = fs::read_dir("/proc") else {
@@ -84,4 +101,47 @@ pub(super) fn collect(wanted: Pid) -> Option<WaitStatus> {
         }
     }
     status
+}
+
+/// What ended a wait.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A child has ended, or the time is over.
+    Child,
+    /// Standard input has closed.
+    Closed,
+}
+
+/// Whether standard input is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Input {
+    Watched,
+    Ignored,
+}
+
+/// Waits until a direct child ends, standard input closes, or the time is over.
+pub(super) fn wait_for_change(at_most: Option<Duration>, input: Input) -> Change {
+    let children: Vec<OwnedFd> = children_of_this_process()
+        .into_iter()
+        .filter_map(|pid| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok())
+        .collect();
+    let stdin = rustix::stdio::stdin();
+    let mut watched: Vec<PollFd<'_>> = children
+        .iter()
+        .map(|child| PollFd::new(child, PollFlags::IN))
+        .collect();
+    if input == Input::Watched {
+        watched.push(PollFd::new(&stdin, PollFlags::IN));
+    }
+    let at_most = at_most.and_then(|time| Timespec::try_from(time).ok());
+    if poll(&mut watched, at_most.as_ref()).is_err() {
+        return Change::Child;
+    }
+    let closed =
+        input == Input::Watched && watched.last().is_some_and(|fd| !fd.revents().is_empty());
+    if closed {
+        Change::Closed
+    } else {
+        Change::Child
+    }
 }

@@ -1,5 +1,6 @@
 //! Processes that a command left running, until they are ended. Never lets one outlive its handle.
 
+use super::runner::Watched;
 use super::session::Session;
 use super::wire::Descendant;
 use tokio::task::JoinHandle;
@@ -15,11 +16,7 @@ pub struct Background {
 }
 
 impl Background {
-    pub(super) fn keep(
-        mut session: Session,
-        processes: Vec<Descendant>,
-        over: impl FnOnce() + Send + 'static,
-    ) -> Self {
+    pub(super) fn keep(mut session: Session, processes: Vec<Descendant>, watched: Watched) -> Self {
         let end = CancellationToken::new();
         let ended = end.clone();
         let task = tokio::spawn(async move {
@@ -30,7 +27,7 @@ impl Background {
                 }
                 () = session.see_off() => {}
             }
-            over();
+            drop(watched);
         });
         Self {
             processes,

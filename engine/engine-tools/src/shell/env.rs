@@ -48,8 +48,8 @@ const TOOL_FOLDERS: &[(&str, &str)] = &[
 /// Settings under which git fails instead of asking, and runs no editor and no pager.
 const NO_PROMPTS: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_ASKPASS", "true"),
-    ("SSH_ASKPASS", "true"),
+    ("GIT_ASKPASS", "false"),
+    ("SSH_ASKPASS", "false"),
     ("SSH_ASKPASS_REQUIRE", "never"),
     ("GIT_SSH_COMMAND", "ssh -o BatchMode=yes"),
     ("GIT_EDITOR", "true"),

@@ -29,7 +29,7 @@ pub trait ProcessWatcher: Send + Sync {
     /// A helper was started and waits. Its command starts when this is `Ok`, and never otherwise.
     fn spawned(&self, process: ProcessId) -> WatcherAnswer<'_>;
 
-    /// The helper has ended, and everything it supervised before it.
+    /// The helper has ended, or was told to end everything at once because its call was dropped.
     fn ended(&self, process: &ProcessId);
 }
 
@@ -131,29 +131,41 @@ impl ShellRunner {
         let mut session = Session::open(&self.spawner, job)
             .await
             .map_err(ShellError::Helper)?;
-        let process = session.process();
-        if let (Some(watcher), Some(process)) = (&self.watcher, &process) {
-            let answer = watcher.spawned(process.clone()).await;
-            answer.map_err(ShellError::NotRecorded)?;
-        }
+        let watched = self.watch(&mut session).await?;
         session
             .give(&job.order())
             .await
             .map_err(ShellError::Helper)?;
         let mut run = Run::new(session, job);
-        let followed = run.follow(job, cancel).await;
-        let watcher = self.watcher.clone();
-        let over = move || {
-            if let (Some(watcher), Some(process)) = (watcher, process) {
-                watcher.ended(&process);
+        match run.follow(job, cancel).await {
+            Ok(()) => Ok(run.finish(begun.elapsed(), watched)),
+            Err(error) => {
+                run.session.kill();
+                Err(error)
             }
-        };
-        if let Err(error) = followed {
-            run.session.kill();
-            over();
-            return Err(error);
         }
-        Ok(run.finish(begun.elapsed(), over))
+    }
+
+    /// Tells the watcher of the helper, and by dropping what this gives, of its end.
+    async fn watch(&self, session: &mut Session) -> Result<Watched, ShellError> {
+        let (Some(watcher), Some(process)) = (&self.watcher, session.process()) else {
+            return Ok(Watched(None));
+        };
+        let watched = Watched(Some((Arc::clone(watcher), process.clone())));
+        let answer = watcher.spawned(process).await;
+        answer.map_err(ShellError::NotRecorded)?;
+        Ok(watched)
+    }
+}
+
+/// A helper that the watcher knows of. Dropping it tells the watcher of its end.
+pub(super) struct Watched(Option<(Arc<dyn ProcessWatcher>, ProcessId)>);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some((watcher, process)) = &self.0 {
+            watcher.ended(process);
+        }
     }
 }
 
@@ -250,7 +262,7 @@ impl Run {
         }
     }
 
-    fn finish(self, took: Duration, over: impl FnOnce() + Send + 'static) -> Finished {
+    fn finish(self, took: Duration, watched: Watched) -> Finished {
         let Self {
             mut session,
             mut capture,
@@ -258,10 +270,10 @@ impl Run {
         } = self;
         session.drain(&mut |piece| capture.push(piece));
         let background = if self.left.is_empty() {
-            over();
+            drop(watched);
             None
         } else {
-            Some(Background::keep(session, self.left, over))
+            Some(Background::keep(session, self.left, watched))
         };
         Finished {
             end: self.stopped.or(self.exited).unwrap_or(End::Cancelled),

@@ -5,6 +5,7 @@ use super::{Desk, Kept, Lines};
 use crate::workspace::jail::{Found, PathError};
 use crate::workspace::text::cut;
 use crate::workspace::walk::{self, Depth};
+use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 use serde::Deserialize;
@@ -109,13 +110,11 @@ impl<'d> Search<'d> {
     fn new(args: &Args, desk: &'d Desk) -> Result<Self, GrepError> {
         Ok(Self {
             desk,
-            matcher: RegexMatcherBuilder::new()
-                .line_terminator(Some(b'\n'))
-                .crlf(true)
-                .build(&args.pattern)?,
+            matcher: RegexMatcherBuilder::new().crlf(true).build(&args.pattern)?,
             glob: args.glob.as_deref().map(PathGlob::new).transpose()?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
+                .line_terminator(LineTerminator::crlf())
                 .bom_sniffing(false)
                 .binary_detection(BinaryDetection::quit(0))
                 .heap_limit(Some(HEAP_MAX_BYTES))
@@ -142,12 +141,13 @@ impl<'d> Search<'d> {
         if found.binary {
             return;
         }
-        let mut any_left_out = false;
+        let mut any_left_out = found.more > 0;
         for (number, line) in &found.lines {
             let line = self.desk.mask.text(line);
             let line = format!("{path}:{number}:{}", cut(&line, LINE_MAX_BYTES));
             any_left_out |= self.lines.push(&line) == Kept::No;
         }
+        self.lines.leave_out(found.more);
         self.files_left_out += usize::from(any_left_out);
     }
 
@@ -171,10 +171,11 @@ impl<'d> Search<'d> {
     }
 }
 
-/// The matching lines of one file.
+/// The matching lines of one file: as many as can be shown, and how many more.
 #[derive(Default)]
 struct Matches {
     lines: Vec<(u64, String)>,
+    more: usize,
     binary: bool,
 }
 
@@ -182,6 +183,10 @@ impl Sink for Matches {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        if self.lines.len() == LINES_MAX {
+            self.more += 1;
+            return Ok(true);
+        }
         let line = String::from_utf8_lossy(found.bytes());
         // A little more than is shown, so that a secret at the cut is masked whole.
         let line = cut(line.trim_end_matches(['\r', '\n']), 8 * LINE_MAX_BYTES);

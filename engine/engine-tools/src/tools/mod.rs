@@ -60,6 +60,11 @@ impl Lines {
         Kept::Yes
     }
 
+    /// Counts lines that are not even offered.
+    pub(crate) fn leave_out(&mut self, lines: usize) {
+        self.left_out += lines;
+    }
+
     pub(crate) fn left_out(&self) -> usize {
         self.left_out
     }

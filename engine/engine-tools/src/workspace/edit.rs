@@ -92,14 +92,16 @@ fn same_lines(old: &str, new: &str) -> (usize, usize) {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    let rest = (&old.as_bytes()[before..], &new.as_bytes()[before..]);
-    let same = rest.0.iter().rev().zip(rest.1.iter().rev());
+    let (old, new) = (&old.as_bytes()[before..], &new.as_bytes()[before..]);
+    let same = old.iter().rev().zip(new.iter().rev());
     let after = same.take_while(|(a, b)| a == b).count();
-    let tail = &old.as_bytes()[old.len() - after..];
-    let after = tail
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(0, |at| tail.len() - at - 1);
+    let starts_line = |text: &[u8]| matches!(text[..text.len() - after].last(), None | Some(b'\n'));
+    if starts_line(old) && starts_line(new) {
+        return (before, after);
+    }
+    let tail = &old[old.len() - after..];
+    let first_end = tail.iter().position(|byte| *byte == b'\n');
+    let after = first_end.map_or(0, |at| tail.len() - at - 1);
     (before, after)
 }
 
@@ -164,5 +166,85 @@ impl View {
     fn original(&self, range: Range<usize>) -> Range<usize> {
         let at = |position: usize| position + self.long_ends.partition_point(|end| *end < position);
         at(range.start)..at(range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn line_breaks_of_the_new_piece_follow_the_replaced_ones() {
+        let check = |text: &str, old: &str, new: &str, expected: &str| {
+            let result = replace_piece(text, old, new, Occurrences::One);
+            assert_eq!(result.as_deref(), Ok(expected), "{text:?} {old:?} {new:?}");
+        };
+        check("a\nb\r\nc\n", "b", "B1\nB2", "a\nB1\r\nB2\r\nc\n");
+        check("a\nb\r\nc\n", "a\nb\nc", "A\nB\nC", "A\nB\r\nC\n");
+        check(
+            "a\nb\r\nc\n",
+            "a\nb\nc\n",
+            "a\nX\nb\nc\n",
+            "a\nX\r\nb\r\nc\n",
+        );
+        check("a\r\nb\nc\r\n", "a\nb\nc\n", "a\nc\n", "a\r\nc\r\n");
+        check("a\r\nb", "b", "b\nc", "a\r\nb\r\nc");
+        check("a", "a", "a\nb", "a\nb");
+        check("a\r\nb\r\n", "a\n", "", "b\r\n");
+        check("a\r\nb\r\n", "\nb", "\nB", "a\r\nB\r\n");
+        check("50%\r100%\nend\n", "\r100", "\r99", "50%\r99%\nend\n");
+        check("a\r\r\nb\n", "a", "A", "A\r\r\nb\n");
+    }
+
+    #[test]
+    fn every_occurrence_is_replaced_on_request_only() {
+        let check = |text: &str, occurrences, expected: Result<&str, EditError>| {
+            let result = replace_piece(text, "x", "yy", occurrences);
+            assert_eq!(result.as_deref(), expected.as_deref(), "{text:?}");
+        };
+        let ambiguous = |count, lines: &str| EditError::Ambiguous {
+            count,
+            lines: lines.to_owned(),
+        };
+        check("x x\r\nx", Occurrences::All, Ok("yy yy\r\nyy"));
+        check("x", Occurrences::All, Ok("yy"));
+        check("x a\nx", Occurrences::One, Err(ambiguous(2, "1, 2")));
+        check(
+            "xxxxxxx",
+            Occurrences::One,
+            Err(ambiguous(7, "1, 1, 1, 1, 1, …")),
+        );
+        check("a", Occurrences::All, Err(EditError::NotFound));
+    }
+
+    #[test]
+    fn what_changes_nothing_is_refused() {
+        let check = |old: &str, new: &str, expected: EditError| {
+            let result = replace_piece("a\r\nb", old, new, Occurrences::One);
+            assert_eq!(result, Err(expected));
+        };
+        check("", "x", EditError::EmptyOld);
+        check("a", "a", EditError::NoChange);
+        check("a\r\n", "a\n", EditError::NoChange);
+        check("A", "x", EditError::NotFound);
+    }
+
+    proptest! {
+        /// Lines outside the piece keep every byte, whatever the line ends are.
+        #[test]
+        fn lines_that_are_not_touched_keep_every_byte(
+            before in proptest::collection::vec("[ab]{0,2}(\r\n|\n)", 0..4),
+            after in proptest::collection::vec("(\r\n|\n)[ab]{0,2}", 0..4),
+            old_end in "(\r\n|\n)",
+            new in "[cd\n]{0,6}",
+        ) {
+            let (before, after) = (before.concat(), after.concat());
+            let text = format!("{before}X{old_end}Y{after}");
+            let result = replace_piece(&text, "X\nY", &new, Occurrences::One).unwrap();
+            prop_assert!(result.starts_with(&before) && result.ends_with(&after));
+            let middle = &result[before.len()..result.len() - after.len()];
+            prop_assert_eq!(with_lf(middle), new);
+        }
     }
 }

@@ -4,14 +4,19 @@
     reason = "each test target uses its own part of this module"
 )]
 
+use engine_core::ids::CallId;
+use engine_core::message::{Arguments, ToolCall, ToolStatus};
+use engine_core::tool::Access;
 use engine_tools::mask::Mask;
 use engine_tools::shell::{
     CommandEnv, CommandLine, Fence, HelperProgram, Job, JobLimits, Leftovers, Network, Scratch,
     ShellRunner, Shortfall, Spawner,
 };
+use engine_tools::{Toolbox, ToolboxSpec};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 /// How long a test waits for something that must come to pass.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -63,5 +68,37 @@ pub(crate) async fn until(what: &str, mut fact: impl FnMut() -> bool) {
     while !fact() {
         assert!(Instant::now() < deadline, "never came to pass: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A toolbox over `root` with nothing granted beyond its access.
+pub(crate) fn toolbox(root: &Path, access: Access) -> Toolbox {
+    let spec = ToolboxSpec::new(root.to_owned(), access, runner());
+    Toolbox::new(ToolboxSpec { env: env(), ..spec }).unwrap()
+}
+
+/// A call as a model would make it.
+pub(crate) fn call(name: &str, arguments: &serde_json::Value) -> ToolCall {
+    ToolCall {
+        id: CallId("c1".to_owned()),
+        name: name.to_owned(),
+        arguments: Arguments::Object(arguments.to_string()),
+    }
+}
+
+/// Runs one call to its end. A refusal counts as an error with its text.
+pub(crate) async fn use_tool(
+    toolbox: &Toolbox,
+    name: &str,
+    arguments: serde_json::Value,
+) -> Result<String, String> {
+    let prepared = match toolbox.prepare(&call(name, &arguments)) {
+        Ok(prepared) => prepared,
+        Err(refusal) => return Err(refusal.to_string()),
+    };
+    let output = toolbox.run(prepared, CancellationToken::new()).await;
+    match output.status {
+        ToolStatus::Ok => Ok(output.text),
+        ToolStatus::Error => Err(output.text),
     }
 }
