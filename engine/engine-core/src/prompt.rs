@@ -23,7 +23,7 @@ pub struct Standing<'a> {
     pub ending: Ending,
     /// The role's own instructions, from the person.
     pub instructions: Option<&'a str>,
-    /// Text of the repository's `AGENTS.md`.
+    /// Text of the repository's `AGENTS.md`, already cut to a sensible length.
     pub notes: Option<&'a str>,
 }
 
@@ -91,7 +91,7 @@ pub fn system_prompt(standing: &Standing<'_>) -> String {
         parts.push(format!("Instructions for this role:\n\n{instructions}"));
     }
     if let Some(notes) = spoken(standing.notes) {
-        let block = cut_block("AGENTS.md", notes, HANDOVER_MAX_BYTES, "AGENTS.md");
+        let block = whole_block("AGENTS.md", notes);
         parts.push(format!(
             "How work is done in this repository. Follow it where it does not go against the above:\n\n{block}"
         ));

@@ -196,7 +196,7 @@ impl Driver {
     fn prepare(&mut self, calls: &[ToolCall]) -> TurnInput {
         let mut found = Vec::with_capacity(calls.len());
         for call in calls {
-            found.push(match self.ports.tools.prepare(call) {
+            found.push(match self.ports.tools.clone().prepare(call) {
                 Err(refusal) => Preparation::Refused { text: refusal.text },
                 Ok(ready) => {
                     let (effect, summary) = (ready.effect, ready.summary.clone());

@@ -4,6 +4,7 @@
 mod agent;
 mod ports;
 mod spec;
+mod toolbox;
 
 pub use agent::{STOP_GRACE, run_agent};
 pub use ports::{

@@ -45,7 +45,7 @@ pub trait Tools: Send + Sync {
     ///
     /// # Errors
     /// When the call is refused or denied.
-    fn prepare(&self, call: &ToolCall) -> Result<ReadyCall, Refusal>;
+    fn prepare(self: Arc<Self>, call: &ToolCall) -> Result<ReadyCall, Refusal>;
 }
 
 /// A call that can run.

@@ -210,7 +210,7 @@ impl Tools for FakeTools {
         &self.catalog
     }
 
-    fn prepare(&self, call: &ToolCall) -> Result<ReadyCall, Refusal> {
+    fn prepare(self: Arc<Self>, call: &ToolCall) -> Result<ReadyCall, Refusal> {
         let Arguments::Object(arguments) = &call.arguments else {
             panic!("invalid arguments reach no tool");
         };
@@ -322,13 +322,23 @@ impl Bench {
         &self,
         told: &[&str],
     ) -> impl Future<Output = Result<AgentOutcome, JournalClosed>> + Send + use<> {
+        self.run_with(self.model.clone(), self.tools.clone(), told)
+    }
+
+    /// Runs it with another model and other tools.
+    pub(crate) fn run_with(
+        &self,
+        model: Arc<dyn Model>,
+        tools: Arc<dyn Tools>,
+        told: &[&str],
+    ) -> impl Future<Output = Result<AgentOutcome, JournalClosed>> + Send + use<> {
         let (sender, inbox) = mpsc::channel(16);
         for text in told {
             sender.try_send((*text).to_owned()).unwrap();
         }
         let ports = Ports {
-            model: self.model.clone(),
-            tools: self.tools.clone(),
+            model,
+            tools,
             journal: self.journal.clone(),
             snapshots: self.snapshots.clone(),
             inbox,
