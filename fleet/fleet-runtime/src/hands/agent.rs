@@ -4,7 +4,6 @@
 use super::AgentJob;
 use super::real::Inner;
 use super::snapshots::{NoSnapshots, WorktreeSnapshots};
-use super::tools::BuiltIn;
 use crate::journal::ManagerJournal;
 use crate::mailbox::Mailbox;
 use engine_core::content::Content;
@@ -76,7 +75,7 @@ impl Inner {
         let (_, inbox) = mpsc::channel(1);
         let ports = Ports {
             model: Arc::clone(model),
-            tools: Arc::new(BuiltIn(Arc::clone(&tools))),
+            tools: Arc::<Toolbox>::clone(&tools),
             journal: Arc::new(ManagerJournal::new(mailbox)),
             snapshots: equipped.snapshots,
             inbox,

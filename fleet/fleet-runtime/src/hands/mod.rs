@@ -6,7 +6,6 @@ mod checks;
 mod git;
 mod real;
 mod snapshots;
-mod tools;
 
 use crate::mailbox::Mailbox;
 pub use crate::manager::{AgentJob, CheckJob, CommitJob, Job, LandJob, LandingJob, PrepareJob};
