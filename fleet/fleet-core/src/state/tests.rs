@@ -97,7 +97,7 @@ fn agent_samples(attempt: AttemptNo) -> Vec<Record> {
 fn work_samples(attempt: AttemptNo) -> Vec<Record> {
     let task: TaskId = "t".parse().unwrap();
     let commit = CommitId("t-1".into());
-    vec![
+    let mut all = vec![
         AttemptStarted {
             task: task.clone(),
             attempt,
@@ -134,17 +134,26 @@ fn work_samples(attempt: AttemptNo) -> Vec<Record> {
         }
         .into(),
         CheckFinished {
-            task: task.clone(),
+            task,
             attempt,
             stage: CheckStage::Own,
             index: 0,
             command: "c".into(),
-            commit: commit.clone(),
+            commit,
             exit: Some(0),
             output: Content::from(""),
             millis: 1,
         }
         .into(),
+    ];
+    all.extend(landing_samples(attempt));
+    all
+}
+
+fn landing_samples(attempt: AttemptNo) -> Vec<Record> {
+    let task: TaskId = "t".parse().unwrap();
+    let commit = CommitId("t-1".into());
+    vec![
         LandingPrepared {
             task: task.clone(),
             attempt,

@@ -14,7 +14,8 @@ use fleet_core::time::Timestamp;
 use fleet_git::{
     CommitIntent, CommitPlan, MergeNote, MergePlan, Moved, UnixSeconds, Workspace, Workspaces,
 };
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Longest first line of a commit message, in characters.
@@ -78,12 +79,9 @@ impl Inner {
         let AgentId { task, attempt } = &job.agent;
         let made = if !job.writes {
             workspaces.read_only(start)
-        } else if let Some(path) = &job.path {
+        } else if job.resumed {
             let state = job.snapshot.as_ref().map_or(start, |(commit, _)| commit);
-            let found = workspaces
-                .reopen(Path::new(path))
-                .or_else(|_| workspaces.for_task(task, *attempt, start));
-            found.and_then(|workspace| workspaces.restore(&workspace, state).map(|()| workspace))
+            workspaces.resume(task, *attempt, start, state)
         } else {
             workspaces.for_task(task, *attempt, start)
         };
@@ -243,11 +241,7 @@ impl Inner {
                 .map_err(|error| failed(&error))?;
         }
         let moved = repo
-            .move_ref(
-                &format!("refs/heads/{}", job.integration),
-                Some(&job.onto),
-                &job.commit,
-            )
+            .advance(&job.integration, &job.onto, &job.commit)
             .map_err(|error| failed(&error))?;
         if let Moved::Conflict { .. } = moved {
             return Err(failed(&format!(
@@ -266,6 +260,29 @@ impl Inner {
             attempt: job.agent.attempt,
             commit: job.commit.clone(),
         }))
+    }
+}
+
+impl Inner {
+    /// Removes the folders that nobody wrote in: checkouts of checks and of readers.
+    pub(super) fn take_away(&self) {
+        let Some(workspaces) = &self.gear.workspaces else {
+            return;
+        };
+        if let Err(error) = workspaces.discard_checkouts() {
+            tracing::warn!(%error, "checkouts stay");
+        }
+        let shared: BTreeMap<PathBuf, Workspace> = self
+            .made
+            .iter()
+            .filter(|made| made.branch().is_none())
+            .map(|made| (made.path().to_owned(), made.value().clone()))
+            .collect();
+        for (path, workspace) in shared {
+            if let Err(error) = workspaces.remove(&workspace) {
+                tracing::warn!(path = %path.display(), %error, "a checkout stays");
+            }
+        }
     }
 }
 

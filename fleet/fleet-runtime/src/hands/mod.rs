@@ -24,4 +24,9 @@ pub trait Hands: Send + Sync + 'static {
         mailbox: Mailbox,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Option<Input>>;
+
+    /// The run is over for good: takes away what only it needed and what holds no work.
+    fn finish(&self) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
 }

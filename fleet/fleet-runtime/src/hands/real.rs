@@ -107,4 +107,12 @@ impl Hands for FleetHands {
             }
         })
     }
+
+    fn finish(&self) -> BoxFuture<'static, ()> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move {
+            // Best effort: what stays is listed by `fleet clean`.
+            let _ = tokio::task::spawn_blocking(move || inner.take_away()).await;
+        })
+    }
 }

@@ -171,6 +171,11 @@ impl Effects {
         self.leaving.clear();
     }
 
+    /// Lets the hands take away what only this run needed.
+    pub(super) async fn finish(&self) {
+        self.hands.finish().await;
+    }
+
     /// True when nothing runs.
     pub(super) fn is_idle(&self) -> bool {
         self.leaving.is_empty() && self.under_way.values().all(|known| known.running.is_none())

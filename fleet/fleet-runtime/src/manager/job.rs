@@ -50,9 +50,9 @@ pub struct PrepareJob {
     pub agent: AgentId,
     /// True access of its role decides: a branch of its own, or a shared detached checkout.
     pub writes: bool,
-    /// The folder it had before, when it is resumed: what was done there since its last snapshot is
+    /// True for an attempt that had its folder before: what was done there since its last snapshot is
     /// undone.
-    pub path: Option<String>,
+    pub resumed: bool,
     /// Where it starts; `None` outside a repository.
     pub start: Option<CommitId>,
     /// What a resumed attempt had last kept.
@@ -192,7 +192,7 @@ pub(crate) fn job_of(state: &FleetState, effect: Effect, histories: &mut Histori
         EffectKind::PrepareWorkspace => Job::PrepareWorkspace(PrepareJob {
             agent,
             writes: task.writes(),
-            path: attempt.path.clone(),
+            resumed: attempt.path.is_some(),
             start: attempt.start.clone(),
             snapshot: attempt.snapshot.clone(),
             workspace: run.plan.workspace.clone(),

@@ -199,6 +199,9 @@ impl Manager {
         self.effects.abort_all();
         match outcome {
             Ok(ended) => {
+                if !ended.outcome.is_resumable() {
+                    self.effects.finish().await;
+                }
                 let writer = self.writer;
                 tokio::task::spawn_blocking(move || writer.close())
                     .await
