@@ -7,12 +7,15 @@ mod commands;
 mod config;
 mod exit;
 mod launch;
+mod json;
 mod logging;
 mod output;
 mod places;
+mod record_line;
 mod report;
 mod repository;
 mod roster_file;
+mod runs;
 mod surroundings;
 
 use app::App;

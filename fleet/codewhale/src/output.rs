@@ -57,8 +57,16 @@ impl Output {
     /// The streams of this process.
     pub(crate) fn of_process(around: &Surroundings, color: Color) -> Self {
         Self {
-            data: Channel::new(io::stdout(), color.paints(around.stdout, around)),
-            talk: Channel::new(io::stderr(), color.paints(around.stderr, around)),
+            data: Channel::new(
+                io::stdout(),
+                color.paints(around.stdout, around),
+                around.stdout,
+            ),
+            talk: Channel::new(
+                io::stderr(),
+                color.paints(around.stderr, around),
+                around.stderr,
+            ),
         }
     }
 
@@ -71,6 +79,25 @@ impl Output {
     /// Data of several lines, ended with a line feed. Control characters become visible.
     pub(crate) fn text(&self, text: &str) {
         self.data.write(ended(text::many_lines(text)).as_bytes());
+    }
+
+    /// A patch: exact bytes where they go to a program, coloured and made visible in a terminal.
+    pub(crate) fn patch(&self, patch: &[u8]) {
+        if self.data.stream == Stream::Other && self.data.paint == Paint::Plain {
+            self.data.write(patch);
+            return;
+        }
+        for line in String::from_utf8_lossy(patch).lines() {
+            let tone = match line.as_bytes().first() {
+                Some(b'+') => Tone::Good,
+                Some(b'-') => Tone::Bad,
+                Some(b'@') => Tone::Live,
+                Some(b'd') => Tone::Strong,
+                _ => Tone::Plain,
+            };
+            let shown = text::many_lines(line).replace('\t', "    ");
+            self.line(Line::new().and(tone, &shown));
+        }
     }
 
     /// Text that was formed here with its own escape sequences, or without any.
@@ -130,6 +157,14 @@ impl Output {
         report.exit()
     }
 
+    /// Columns of the terminal that data goes to; `None` when it goes elsewhere.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        (self.data.stream == Stream::Terminal)
+            .then(crossterm::terminal::size)
+            .and_then(Result::ok)
+            .map(|(columns, _)| usize::from(columns))
+    }
+
     /// Whether data gets escape sequences.
     pub(crate) fn data_paint(&self) -> Paint {
         self.data.paint
@@ -166,6 +201,7 @@ struct Enveloped<'a, T> {
 struct Channel {
     sink: Mutex<Sink>,
     paint: Paint,
+    stream: Stream,
 }
 
 struct Sink {
@@ -181,7 +217,7 @@ enum State {
 }
 
 impl Channel {
-    fn new(writer: impl Write + Send + 'static, paint: Paint) -> Self {
+    fn new(writer: impl Write + Send + 'static, paint: Paint, stream: Stream) -> Self {
         let sink = Sink {
             writer: BufWriter::new(Box::new(writer)),
             state: State::Open,
@@ -189,6 +225,7 @@ impl Channel {
         Self {
             sink: Mutex::new(sink),
             paint,
+            stream,
         }
     }
 
@@ -284,8 +321,8 @@ mod tests {
     fn printed(paint: Paint, act: impl FnOnce(&Output)) -> (String, String) {
         let (data, talk) = (Kept::default(), Kept::default());
         let output = Output {
-            data: Channel::new(data.clone(), paint),
-            talk: Channel::new(talk.clone(), paint),
+            data: Channel::new(data.clone(), paint, Stream::Other),
+            talk: Channel::new(talk.clone(), paint, Stream::Other),
         };
         act(&output);
         output.finish().unwrap();
@@ -299,8 +336,8 @@ mod tests {
             ..Kept::default()
         };
         let output = Output {
-            data: Channel::new(failing, Paint::Plain),
-            talk: Channel::new(Kept::default(), Paint::Plain),
+            data: Channel::new(failing, Paint::Plain, Stream::Other),
+            talk: Channel::new(Kept::default(), Paint::Plain, Stream::Other),
         };
         output.text("one");
         output.say("two");

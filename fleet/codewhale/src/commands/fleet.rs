@@ -1,8 +1,14 @@
 //! `codewhale fleet`: the table of its commands. Never does a command's work.
 
 mod check;
+mod diff;
 mod init;
+mod inspect;
+mod list;
+mod logs;
 mod schema;
+mod status;
+mod stop;
 
 use crate::app::App;
 use crate::arguments::Format;
@@ -15,6 +21,12 @@ pub(crate) enum Fleet {
     Init(init::Init),
     Check(check::Check),
     Schema(schema::Schema),
+    Status(status::Status),
+    List(list::List),
+    Logs(logs::Logs),
+    Inspect(inspect::Inspect),
+    Diff(diff::Diff),
+    Stop(stop::Stop),
 }
 
 impl Fleet {
@@ -22,7 +34,11 @@ impl Fleet {
     pub(crate) fn format(&self) -> Format {
         match self {
             Self::Check(command) => command.format(),
-            Self::Init(_) | Self::Schema(_) => Format::Text,
+            Self::Status(command) => command.format(),
+            Self::List(command) => command.format(),
+            Self::Logs(command) => command.format(),
+            Self::Inspect(command) => command.format(),
+            Self::Diff(_) | Self::Stop(_) | Self::Init(_) | Self::Schema(_) => Format::Text,
         }
     }
 
@@ -35,6 +51,12 @@ impl Fleet {
             Self::Init(command) => command.run(app),
             Self::Check(command) => command.run(app),
             Self::Schema(command) => command.run(app),
+            Self::Status(command) => command.run(app),
+            Self::List(command) => command.run(app),
+            Self::Logs(command) => command.run(app),
+            Self::Inspect(command) => command.run(app),
+            Self::Diff(command) => command.run(app),
+            Self::Stop(command) => command.run(app),
         }
     }
 }

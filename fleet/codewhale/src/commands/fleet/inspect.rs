@@ -1,0 +1,236 @@
+//! `codewhale fleet inspect`: everything that is known of one task. Never takes the run.
+
+use crate::app::App;
+use crate::arguments::{Format, JsonOption};
+use crate::exit::Exit;
+use crate::json::TaskJson;
+use crate::report::Report;
+use crate::runs::{ReadRun, Runs};
+use engine_core::content::Content;
+use engine_core::ids::TaskId;
+use fleet_core::record::{CheckFinished, CheckStage, Record};
+use fleet_core::state::{FindingSource, Task};
+use fleet_core::view::TaskView;
+use fleet_runtime::clock::{Clock as _, SystemClock, timestamp};
+use fleet_runtime::codec::FleetCodec;
+use fleet_runtime::store::RunBlobs;
+use fleet_tui::line::{Line, Tone};
+use fleet_tui::picture;
+use serde::Serialize;
+
+/// Show everything that is known of a task
+///
+/// What was asked, what came of it, the checks with their output, what a reviewer found, and where
+/// the work lies.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  codewhale fleet inspect tests\n  codewhale fleet inspect tests --run docs-26\n  codewhale fleet inspect tests --json | jq -r .result"
+)]
+pub(crate) struct Inspect {
+    /// The task
+    #[arg(value_name = "TASK")]
+    task: String,
+    /// Id of the run, or the beginning of it [default: the newest]
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+/// A task with all that is known of it.
+#[derive(Debug, Serialize)]
+struct Known<'a> {
+    run: &'a str,
+    #[serde(flatten)]
+    task: TaskJson<'a>,
+    prompt: &'a str,
+    needs: Vec<&'a str>,
+    result: Option<String>,
+    workspace: Option<&'a str>,
+    branch: Option<&'a str>,
+    base: Option<&'a str>,
+    commit: Option<&'a str>,
+    checks: Vec<Receipt>,
+    findings: Vec<Found>,
+}
+
+/// What a check left.
+#[derive(Debug, Serialize)]
+struct Receipt {
+    attempt: u32,
+    stage: CheckStage,
+    command: String,
+    commit: String,
+    exit: Option<i32>,
+    millis: u64,
+    output: String,
+}
+
+/// What was wrong with an attempt.
+#[derive(Debug, Serialize)]
+struct Found {
+    attempt: u32,
+    source: String,
+    text: String,
+}
+
+impl Inspect {
+    /// Whom it prints for.
+    pub(crate) fn format(&self) -> Format {
+        self.json.format()
+    }
+
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// When there is no such run or task, or the ledger is damaged; what stands before is shown.
+    pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
+        let run = ReadRun::of(Runs::of(app)?.find(self.run.as_deref())?);
+        let task = find(&run, &self.task)?;
+        let view = run.view()?;
+        let shown = view.tasks.iter().find(|shown| shown.task == task.spec.id);
+        let shown = shown.ok_or_else(|| no_task(&run, &self.task))?;
+        let known = known(&run, task, shown)?;
+        match self.format() {
+            Format::Json => app.output.object("inspect", &known)?,
+            Format::Text => show(app, shown, &known),
+        }
+        run.end()
+    }
+}
+
+/// The task of this name.
+///
+/// # Errors
+/// When the run has none.
+pub(super) fn find<'a>(run: &'a ReadRun, name: &str) -> Result<&'a Task, Report> {
+    name.parse::<TaskId>()
+        .ok()
+        .and_then(|id| run.state.find(&id))
+        .map(|(_, task)| task)
+        .ok_or_else(|| no_task(run, name))
+}
+
+fn no_task(run: &ReadRun, name: &str) -> Report {
+    let tasks = run.state.tasks().map(|(_, task)| task.spec.id.to_string());
+    Report::usage(format!("The run `{}` has no task `{name}`", run.folder.id)).hint(format!(
+        "its tasks: {}",
+        tasks.collect::<Vec<_>>().join(", ")
+    ))
+}
+
+fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Known<'a>, Report> {
+    let blobs = RunBlobs::new(&run.folder.path);
+    let text = |content: &Content| {
+        blobs
+            .text(content)
+            .unwrap_or_else(|error| format!("({error})"))
+    };
+    let attempt = task.attempt.as_ref();
+    Ok(Known {
+        run: &run.folder.id,
+        task: TaskJson::of(view),
+        prompt: &task.spec.prompt,
+        needs: task.spec.needs.iter().map(TaskId::as_str).collect(),
+        result: task.result.as_ref().map(text),
+        workspace: attempt.and_then(|attempt| attempt.path.as_deref()),
+        branch: attempt.and_then(|attempt| Some(attempt.branch.as_ref()?.as_str())),
+        base: attempt.and_then(|attempt| Some(attempt.base.as_ref()?.as_str())),
+        commit: attempt.and_then(|attempt| Some(attempt.commit.as_ref()?.0.as_str())),
+        checks: checks_of(run, &task.spec.id, &text),
+        findings: task
+            .findings
+            .iter()
+            .map(|finding| Found {
+                attempt: finding.attempt.0,
+                source: source_of(&finding.source),
+                text: text(&finding.text),
+            })
+            .collect(),
+    })
+}
+
+/// The receipts of all attempts. A damaged ledger gives those before the damage: what it is, the
+/// command says at its end.
+fn checks_of(run: &ReadRun, task: &TaskId, text: &impl Fn(&Content) -> String) -> Vec<Receipt> {
+    let mut receipts = Vec::new();
+    let _ = ledger::replay(&run.folder.path, &FleetCodec, &mut |entry| {
+        for record in entry.records {
+            if let Record::CheckFinished(check) = record
+                && check.task == *task
+            {
+                receipts.push(receipt(check, text));
+            }
+        }
+        Ok(())
+    });
+    receipts
+}
+
+fn receipt(check: CheckFinished, text: &impl Fn(&Content) -> String) -> Receipt {
+    Receipt {
+        attempt: check.attempt.0,
+        stage: check.stage,
+        output: text(&check.output),
+        command: check.command,
+        commit: check.commit.0,
+        exit: check.exit,
+        millis: check.millis,
+    }
+}
+
+fn source_of(source: &FindingSource) -> String {
+    match source {
+        FindingSource::Check { command, .. } => format!("check: {command}"),
+        FindingSource::Review => "review".to_owned(),
+        FindingSource::Failure => "failure".to_owned(),
+    }
+}
+
+fn show(app: &App, view: &TaskView, known: &Known<'_>) {
+    let room = app.output.columns().unwrap_or(1000);
+    let now = timestamp(SystemClock.now());
+    for line in picture::tasks(&[view], view.ended_at.unwrap_or(now), room) {
+        app.output.line(line);
+    }
+    let fact = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            let name = format!("{name:<10}");
+            app.output
+                .line(Line::new().and(Tone::Faint, &name).and(Tone::Plain, value));
+        }
+    };
+    fact("run", Some(known.run));
+    fact(
+        "needs",
+        Some(known.needs.join(", ").as_str()).filter(|n| !n.is_empty()),
+    );
+    fact("branch", known.branch);
+    fact("commit", known.commit);
+    fact("workspace", known.workspace);
+    section(app, "Asked", known.prompt);
+    for finding in &known.findings {
+        let title = format!("Attempt {}, {}", finding.attempt, finding.source);
+        section(app, &title, &finding.text);
+    }
+    for check in &known.checks {
+        let how = match check.exit {
+            Some(0) => "passed".to_owned(),
+            Some(code) => format!("exit {code}"),
+            None => "time limit or signal".to_owned(),
+        };
+        let title = format!("Attempt {}, check {how}: {}", check.attempt, check.command);
+        section(app, &title, &check.output);
+    }
+    if let Some(result) = &known.result {
+        section(app, "Result", result);
+    }
+}
+
+fn section(app: &App, title: &str, text: &str) {
+    app.output.line("");
+    app.output.line(Line::new().and(Tone::Strong, title));
+    if !text.trim().is_empty() {
+        app.output.text(text.trim_end());
+    }
+}

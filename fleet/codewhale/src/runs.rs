@@ -1,0 +1,275 @@
+//! The runs of a repository: finding the one that is meant, and reading it without taking it. Never
+//! writes a run.
+
+use crate::app::App;
+use crate::exit::Exit;
+use crate::places;
+use crate::report::Report;
+use crate::repository;
+use chrono::{DateTime, Utc};
+use fleet_core::record::Record;
+use fleet_core::state::FleetState;
+use fleet_core::view::{Manager, RunView};
+use fleet_runtime::codec::FleetCodec;
+use fleet_runtime::store::fold;
+use ledger::{Entry, Holder, ReplayError, Trouble};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The folder of runs that a command looks into.
+pub(crate) struct Runs {
+    folder: PathBuf,
+}
+
+/// One run's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunFolder {
+    /// The run's id: the folder's name.
+    pub(crate) id: String,
+    /// The folder.
+    pub(crate) path: PathBuf,
+    /// When it was opened; `None` when its ledger does not say.
+    opened_at: Option<DateTime<Utc>>,
+}
+
+/// A run as its ledger tells it.
+pub(crate) struct ReadRun {
+    /// Where it lies.
+    pub(crate) folder: RunFolder,
+    /// What its whole lines say.
+    pub(crate) state: FleetState,
+    /// Who manages it now.
+    pub(crate) manager: Option<Holder>,
+    /// Why what is shown ends before the ledger does.
+    pub(crate) damage: Option<Report>,
+}
+
+impl Runs {
+    /// Those of the current repository, or of the person where there is none.
+    ///
+    /// # Errors
+    /// When there is a repository that cannot be worked with, or no place for runs.
+    pub(crate) fn of(app: &App) -> Result<Self, Report> {
+        let repo = repository::find_if_any(app)?;
+        let common = repo.as_ref().map(fleet_git::Repo::git_common_dir);
+        Ok(Self {
+            folder: places::runs(&app.around, common)?,
+        })
+    }
+
+    /// All of them, the newest first.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub(crate) fn all(&self) -> Result<Vec<RunFolder>, Report> {
+        let failed = |error: &std::io::Error| {
+            Report::storage(format!("`{}` cannot be read", self.folder.display())).because(error)
+        };
+        let entries = match self.folder.read_dir() {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(&error)),
+        };
+        let mut runs = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| failed(&error))?.path();
+            let Some(id) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            if path.is_dir() {
+                runs.push(RunFolder {
+                    id: id.to_owned(),
+                    opened_at: opened_at(&path),
+                    path,
+                });
+            }
+        }
+        runs.sort_by(|a, b| (b.opened_at, &b.id).cmp(&(a.opened_at, &a.id)));
+        Ok(runs)
+    }
+
+    /// The run that is meant: by its id or the beginning of it, else the newest.
+    ///
+    /// # Errors
+    /// When there is none, or the beginning fits several.
+    pub(crate) fn find(&self, given: Option<&str>) -> Result<RunFolder, Report> {
+        chosen(self.all()?, given)
+    }
+
+    /// The only run that a manager is at work on.
+    ///
+    /// # Errors
+    /// When there is none, or there are several.
+    pub(crate) fn find_managed(&self) -> Result<RunFolder, Report> {
+        let mut managed = self.all()?;
+        managed.retain(|run| ledger::holder(&run.path).is_some());
+        match managed.len() {
+            0 => Err(Report::usage("No run of this repository is at work")
+                .hint("`codewhale fleet list` shows all of them")),
+            1 => Ok(managed.remove(0)),
+            _ => Err(several("Several runs are at work", &managed)),
+        }
+    }
+
+    /// The run to go on with: by its id or the beginning of it, else the newest that is not finished.
+    ///
+    /// # Errors
+    /// When there is none, or several are not finished and none was named.
+    pub(crate) fn find_unfinished(&self, given: Option<&str>) -> Result<RunFolder, Report> {
+        let all = self.all()?;
+        if given.is_some() {
+            return chosen(all, given);
+        }
+        let is_open = |run: &RunFolder| {
+            let run = ReadRun::of(run.clone());
+            run.manager.is_none() && (run.damage.is_some() || run.state.is_unfinished())
+        };
+        let mut open: Vec<RunFolder> = all.into_iter().filter(is_open).collect();
+        match open.len() {
+            0 => Err(Report::usage("No run of this repository is unfinished")
+                .hint("`codewhale fleet list` shows all of them")),
+            1 => Ok(open.remove(0)),
+            _ => Err(several("Several runs are unfinished", &open)),
+        }
+    }
+}
+
+fn chosen(mut all: Vec<RunFolder>, given: Option<&str>) -> Result<RunFolder, Report> {
+    if all.is_empty() {
+        return Err(Report::usage("There is no run of this repository yet")
+            .hint("start one: codewhale fleet run roster.toml"));
+    }
+    let Some(given) = given else {
+        return Ok(all.remove(0));
+    };
+    if let Some(at) = all.iter().position(|run| run.id == given) {
+        return Ok(all.swap_remove(at));
+    }
+    let mut fitting: Vec<RunFolder> = all
+        .into_iter()
+        .filter(|run| run.id.starts_with(given))
+        .collect();
+    match fitting.len() {
+        0 => Err(Report::usage(format!("No run is called `{given}`"))
+            .hint("`codewhale fleet list` shows all of them")),
+        1 => Ok(fitting.remove(0)),
+        _ => Err(several(&format!("`{given}` fits several runs"), &fitting)),
+    }
+}
+
+fn several(message: &str, runs: &[RunFolder]) -> Report {
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    Report::usage(message)
+        .listing(ids.join("\n"))
+        .hint("name one of them; as much of its id as tells it from the others is enough")
+}
+
+/// When the run was opened, by the first line of its ledger.
+fn opened_at(folder: &Path) -> Option<DateTime<Utc>> {
+    let mut first = None;
+    let enough: &dyn Fn() -> Box<dyn std::error::Error + Send + Sync> = &|| "enough".into();
+    let _ = ledger::replay(folder, &FleetCodec, &mut |entry: Entry<Record>| {
+        first = Some(entry.at);
+        Err(enough())
+    });
+    first
+}
+
+impl ReadRun {
+    /// Reads a run. A damaged one is read up to the damage.
+    pub(crate) fn of(folder: RunFolder) -> Self {
+        let manager = ledger::holder(&folder.path);
+        let mut state = FleetState::new();
+        let replayed = ledger::replay(&folder.path, &FleetCodec, &mut |entry| {
+            fold(&mut state, &entry).map_err(Into::into)
+        });
+        Self {
+            damage: replayed.err().map(|error| unreadable(&error)),
+            folder,
+            state,
+            manager,
+        }
+    }
+
+    /// The run as it is shown.
+    ///
+    /// # Errors
+    /// When its ledger says nothing of it.
+    pub(crate) fn view(&self) -> Result<RunView, Report> {
+        let manager = match self.manager {
+            Some(_) => Manager::Alive,
+            None => Manager::Gone,
+        };
+        self.state.view(manager).ok_or_else(|| {
+            let message = format!("The run `{}` was never opened", self.folder.id);
+            Report::new(Exit::Ledger, message)
+        })
+    }
+
+    /// What ends a reading command once it has shown what there is.
+    ///
+    /// # Errors
+    /// The damage, when there is some.
+    pub(crate) fn end(self) -> Result<Exit, Report> {
+        self.damage.map_or(Ok(Exit::Done), Err)
+    }
+}
+
+/// What a ledger that cannot be read to its end means to the command line.
+pub(crate) fn unreadable(error: &ReplayError) -> Report {
+    let exit = match error.trouble() {
+        Trouble::Place => Exit::Usage,
+        Trouble::Unreadable => Exit::Ledger,
+        Trouble::Held | Trouble::Storage => Exit::Storage,
+    };
+    let report = Report::new(exit, error.to_string());
+    match error.trouble() {
+        Trouble::Unreadable => report.hint("what is shown is what stands before that place"),
+        _ => report,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Paint;
+
+    fn folder(id: &str, day: i64) -> RunFolder {
+        RunFolder {
+            id: id.to_owned(),
+            path: PathBuf::from(id),
+            opened_at: DateTime::from_timestamp(day * 86_400, 0),
+        }
+    }
+
+    fn check(ids: &[&str], given: Option<&str>, expected: Result<&str, &str>) {
+        let all = ids.iter().map(|id| folder(id, 0)).collect();
+        match (chosen(all, given), expected) {
+            (Ok(found), Ok(id)) => assert_eq!(found.id, id),
+            (Err(report), Err(part)) => {
+                let text = report.for_people(Paint::Plain);
+                assert!(text.contains(part), "{text}");
+                assert_eq!(report.exit(), Exit::Usage);
+            }
+            (found, _) => panic!("{found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_is_meant_by_its_id_or_an_unmistakable_beginning() {
+        let ids = [
+            "docs-261130-abcd",
+            "docs-261130-abxy",
+            "docs",
+            "tests-261130-k3f9",
+        ];
+        check(&ids, None, Ok("docs-261130-abcd"));
+        check(&ids, Some("tests"), Ok("tests-261130-k3f9"));
+        check(&ids, Some("docs-261130-abx"), Ok("docs-261130-abxy"));
+        check(&ids, Some("docs"), Ok("docs"));
+        check(&ids, Some("docs-"), Err("docs-261130-abxy"));
+        check(&ids, Some("other"), Err("No run is called `other`"));
+        check(&[], None, Err("no run of this repository yet"));
+        check(&[], Some("x"), Err("no run of this repository yet"));
+    }
+}
