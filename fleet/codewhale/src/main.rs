@@ -8,6 +8,7 @@ mod config;
 mod exit;
 mod launch;
 mod json;
+mod launch;
 mod logging;
 mod output;
 mod places;
