@@ -15,6 +15,7 @@ pub(crate) struct App<'a> {
     /// Where it prints.
     pub(crate) output: &'a Output,
     config: Option<PathBuf>,
+    verbose: u8,
 }
 
 impl<'a> App<'a> {
@@ -40,12 +41,18 @@ impl<'a> App<'a> {
             around,
             output,
             config: globals.config,
+            verbose: globals.verbose,
         })
     }
 
     /// A path as the person means it: relative to the folder of `-C`.
     pub(crate) fn path(&self, given: &Path) -> PathBuf {
         self.around.folder.join(given)
+    }
+
+    /// True when the person asked to be told more.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose > 0
     }
 
     /// The user's configuration file.

@@ -29,6 +29,21 @@ pub(crate) enum Exit {
     Terminated,
 }
 
+/// Every exit.
+const ALL: [Exit; 11] = [
+    Exit::Done,
+    Exit::Nothing,
+    Exit::Usage,
+    Exit::Partial,
+    Exit::Budget,
+    Exit::Person,
+    Exit::Provider,
+    Exit::Ledger,
+    Exit::Storage,
+    Exit::Interrupted,
+    Exit::Terminated,
+];
+
 impl Exit {
     /// The number that the shell sees.
     pub(crate) fn code(self) -> u8 {
@@ -45,6 +60,14 @@ impl Exit {
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
+    }
+
+    /// The exit of a run by the code in its ledger. A code that is not known says at least that the
+    /// run was not done.
+    pub(crate) fn of_code(code: u8) -> Self {
+        ALL.into_iter()
+            .find(|exit| exit.code() == code)
+            .unwrap_or(Self::Nothing)
     }
 
     /// Short stable name, for programs that read errors.
@@ -100,24 +123,12 @@ mod tests {
     use super::Exit::*;
     use super::*;
 
-    const ALL: [Exit; 11] = [
-        Done,
-        Nothing,
-        Usage,
-        Partial,
-        Budget,
-        Person,
-        Provider,
-        Ledger,
-        Storage,
-        Interrupted,
-        Terminated,
-    ];
-
     #[test]
     fn the_codes_are_the_documented_ones() {
         let codes = ALL.map(Exit::code);
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 130, 143]);
+        assert_eq!(ALL.map(|exit| Exit::of_code(exit.code())), ALL);
+        assert_eq!(Exit::of_code(77), Nothing);
     }
 
     #[test]

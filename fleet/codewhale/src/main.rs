@@ -3,6 +3,7 @@
 
 mod app;
 mod arguments;
+mod attend;
 mod commands;
 mod config;
 mod exit;

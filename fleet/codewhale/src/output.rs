@@ -38,6 +38,9 @@ impl Color {
     }
 }
 
+/// Columns of a line that no terminal bounds.
+const UNBOUNDED_COLUMNS: usize = 1000;
+
 /// Whether a stream gets escape sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
@@ -126,6 +129,19 @@ impl Output {
         Ok(())
     }
 
+    /// A line of JSON that is on its way to the reader when this returns.
+    pub(crate) fn record(&self, json: &str) {
+        self.ready_made(json);
+        self.data.flush();
+    }
+
+    /// Where a live view is drawn: standard error, when both streams go to a terminal that can.
+    pub(crate) fn live(&self) -> Option<Live<'_>> {
+        let both = [&self.data, &self.talk].map(|channel| channel.stream);
+        let can = both == [Stream::Terminal; 2] && self.talk.paint == Paint::Ansi;
+        can.then_some(Live(&self.talk))
+    }
+
     /// A line of talk.
     pub(crate) fn say(&self, line: impl Into<Line>) {
         self.data.flush();
@@ -157,12 +173,12 @@ impl Output {
         report.exit()
     }
 
-    /// Columns of the terminal that data goes to; `None` when it goes elsewhere.
-    pub(crate) fn columns(&self) -> Option<usize> {
-        (self.data.stream == Stream::Terminal)
-            .then(crossterm::terminal::size)
-            .and_then(Result::ok)
-            .map(|(columns, _)| usize::from(columns))
+    /// Columns that a line of data may take: those of the terminal, or as good as no bound.
+    pub(crate) fn columns(&self) -> usize {
+        match self.data.stream {
+            Stream::Terminal => usize::from(terminal_size().0),
+            Stream::Other => UNBOUNDED_COLUMNS,
+        }
     }
 
     /// Whether data gets escape sequences.
@@ -191,11 +207,34 @@ impl Output {
     }
 }
 
+/// Columns and lines of the terminal; the usual ones when it does not say.
+pub(crate) fn terminal_size() -> (u16, u16) {
+    match crossterm::terminal::size() {
+        Ok((columns, lines)) if columns > 0 && lines > 0 => (columns, lines),
+        _ => (80, 24),
+    }
+}
+
 #[derive(Serialize)]
 struct Enveloped<'a, T> {
     schema: String,
     #[serde(flatten)]
     value: &'a T,
+}
+
+/// Standard error as a live view writes to it.
+pub(crate) struct Live<'a>(&'a Channel);
+
+impl Write for Live<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush();
+        Ok(())
+    }
 }
 
 struct Channel {

@@ -200,10 +200,9 @@ impl ReadRun {
             Some(_) => Manager::Alive,
             None => Manager::Gone,
         };
-        self.state.view(manager).ok_or_else(|| {
-            let message = format!("The run `{}` was never opened", self.folder.id);
-            Report::new(Exit::Ledger, message)
-        })
+        self.state
+            .view(manager)
+            .ok_or_else(|| not_opened(&self.folder.id))
     }
 
     /// What ends a reading command once it has shown what there is.
@@ -213,6 +212,15 @@ impl ReadRun {
     pub(crate) fn end(self) -> Result<Exit, Report> {
         self.damage.map_or(Ok(Exit::Done), Err)
     }
+}
+
+/// What to say of a run whose ledger holds nothing.
+pub(crate) fn not_opened(run: &str) -> Report {
+    Report::new(
+        Exit::Ledger,
+        format!("The run `{run}` was cut off before it began"),
+    )
+    .hint("nothing of it had started: run the roster again")
 }
 
 /// What a ledger that cannot be read to its end means to the command line.

@@ -6,9 +6,13 @@ mod init;
 mod inspect;
 mod list;
 mod logs;
+mod resume;
+mod run;
 mod schema;
 mod status;
 mod stop;
+
+pub(crate) use status::whereabouts;
 
 use crate::app::App;
 use crate::arguments::Format;
@@ -21,11 +25,13 @@ pub(crate) enum Fleet {
     Init(init::Init),
     Check(check::Check),
     Schema(schema::Schema),
+    Run(run::Run),
     Status(status::Status),
     List(list::List),
     Logs(logs::Logs),
     Inspect(inspect::Inspect),
     Diff(diff::Diff),
+    Resume(resume::Resume),
     Stop(stop::Stop),
 }
 
@@ -38,6 +44,8 @@ impl Fleet {
             Self::List(command) => command.format(),
             Self::Logs(command) => command.format(),
             Self::Inspect(command) => command.format(),
+            Self::Run(command) => command.format(),
+            Self::Resume(command) => command.format(),
             Self::Diff(_) | Self::Stop(_) | Self::Init(_) | Self::Schema(_) => Format::Text,
         }
     }
@@ -51,6 +59,8 @@ impl Fleet {
             Self::Init(command) => command.run(app),
             Self::Check(command) => command.run(app),
             Self::Schema(command) => command.run(app),
+            Self::Run(command) => command.run(app),
+            Self::Resume(command) => command.run(app),
             Self::Status(command) => command.run(app),
             Self::List(command) => command.run(app),
             Self::Logs(command) => command.run(app),

@@ -4,6 +4,8 @@ mod config;
 mod doctor;
 mod fleet;
 
+pub(crate) use fleet::whereabouts;
+
 use crate::app::App;
 use crate::arguments::Format;
 use crate::exit::Exit;

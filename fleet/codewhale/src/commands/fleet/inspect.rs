@@ -66,11 +66,11 @@ struct Receipt {
     output: String,
 }
 
-/// What was wrong with an attempt.
+/// What was wrong with an attempt, besides its checks.
 #[derive(Debug, Serialize)]
 struct Found {
     attempt: u32,
-    source: String,
+    source: &'static str,
     text: String,
 }
 
@@ -141,6 +141,7 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
         findings: task
             .findings
             .iter()
+            .filter(|finding| !matches!(finding.source, FindingSource::Check { .. }))
             .map(|finding| Found {
                 attempt: finding.attempt.0,
                 source: source_of(&finding.source),
@@ -179,16 +180,16 @@ fn receipt(check: CheckFinished, text: &impl Fn(&Content) -> String) -> Receipt 
     }
 }
 
-fn source_of(source: &FindingSource) -> String {
+fn source_of(source: &FindingSource) -> &'static str {
     match source {
-        FindingSource::Check { command, .. } => format!("check: {command}"),
-        FindingSource::Review => "review".to_owned(),
-        FindingSource::Failure => "failure".to_owned(),
+        FindingSource::Check { .. } => "check",
+        FindingSource::Review => "review",
+        FindingSource::Failure => "failure",
     }
 }
 
 fn show(app: &App, view: &TaskView, known: &Known<'_>) {
-    let room = app.output.columns().unwrap_or(1000);
+    let room = app.output.columns();
     let now = timestamp(SystemClock.now());
     for line in picture::tasks(&[view], view.ended_at.unwrap_or(now), room) {
         app.output.line(line);
@@ -219,7 +220,14 @@ fn show(app: &App, view: &TaskView, known: &Known<'_>) {
             Some(code) => format!("exit {code}"),
             None => "time limit or signal".to_owned(),
         };
-        let title = format!("Attempt {}, check {how}: {}", check.attempt, check.command);
+        let on = match check.stage {
+            CheckStage::Own => "",
+            CheckStage::Merged => " after the merge",
+        };
+        let title = format!(
+            "Attempt {}, check {how}{on}: {}",
+            check.attempt, check.command
+        );
         section(app, &title, &check.output);
     }
     if let Some(result) = &known.result {

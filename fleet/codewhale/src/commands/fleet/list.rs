@@ -62,7 +62,7 @@ impl List {
             app.output
                 .say("No run of this repository yet; start one: codewhale fleet run roster.toml");
         }
-        for line in table::rows(columns(&runs), app.output.columns().unwrap_or(1000)) {
+        for line in table::rows(columns(&runs), app.output.columns()) {
             app.output.line(line);
         }
         Ok(Exit::Done)

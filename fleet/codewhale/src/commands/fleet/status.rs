@@ -11,9 +11,6 @@ use fleet_runtime::clock::{Clock as _, SystemClock, timestamp};
 use fleet_tui::line::{Line, Tone};
 use fleet_tui::picture::{self, Room};
 
-/// Columns of a picture that nobody's terminal bounds.
-const UNBOUNDED: usize = 1000;
-
 /// Show how a run stands
 ///
 /// Exits with 0 whatever the run came to; its own exit code is in the JSON.
@@ -55,7 +52,7 @@ impl Status {
 
 fn show(app: &App, view: &RunView) {
     let room = Room {
-        width: app.output.columns().unwrap_or(UNBOUNDED),
+        width: app.output.columns(),
         height: usize::MAX,
     };
     for line in picture::frame(view, timestamp(SystemClock.now()), room) {

@@ -1,0 +1,120 @@
+//! `codewhale fleet run`: starts a run of a roster and stays with it until its end.
+
+use crate::app::App;
+use crate::arguments::{Format, JsonOption};
+use crate::attend::{self, Show};
+use crate::exit::Exit;
+use crate::launch::{self, Ground, Models};
+use crate::report::Report;
+use crate::repository;
+use crate::roster_file;
+use engine_core::ids::Tokens;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Run a roster
+///
+/// Each writing task works in a worktree of its own; your checkout is never touched. What passed its
+/// checks and review is on the branch codewhale/<run>/integration. Ctrl-C stops the run so that
+/// `fleet resume` can go on; a second one kills it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  codewhale fleet run roster.toml\n  codewhale fleet run roster.toml --budget tokens=500000\n  codewhale fleet run roster.toml --json | jq -c 'select(.type == \"task.ended\")'\n\nExit codes:\n  0 done   1 nothing succeeded   2 usage or configuration   3 some tasks succeeded   4 budget\n  6 provider unavailable or key refused   7 ledger damaged   8 storage failed   130, 143 stopped"
+)]
+pub(crate) struct Run {
+    /// The roster
+    #[arg(value_name = "ROSTER")]
+    roster: PathBuf,
+    /// First part of the run's id, instead of the roster's `name`
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Cap of the whole run, instead of the roster's; such as tokens=500000
+    #[arg(long, value_name = "CAP")]
+    budget: Option<Cap>,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+/// A cap as a person writes it: `tokens=N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cap {
+    tokens: Tokens,
+}
+
+impl FromStr for Cap {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text
+            .strip_prefix("tokens=")
+            .ok_or("write tokens=N; other caps are not supported yet")?;
+        match number.replace('_', "").parse() {
+            Ok(tokens) if tokens > 0 => Ok(Self {
+                tokens: Tokens(tokens),
+            }),
+            _ => Err(format!("`{number}` is not a number of tokens above 0")),
+        }
+    }
+}
+
+impl Run {
+    /// Whom it prints for.
+    pub(crate) fn format(&self) -> Format {
+        self.json.format()
+    }
+
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// When the roster is wrong, nothing can be run here, or the manager could not go on.
+    pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
+        let repo = repository::find_if_any(app).ok().flatten();
+        let repository = repo.as_ref().map(fleet_git::Repo::toplevel);
+        let loaded =
+            roster_file::load(app, &self.roster, repository).map_err(|refused| refused.report)?;
+        if let Some(warnings) = loaded.warnings() {
+            app.output.say_text(&warnings);
+        }
+        let mut plan = loaded.spec();
+        if let Some(name) = &self.name {
+            plan.name.clone_from(name);
+        }
+        if let Some(cap) = self.budget {
+            plan.budget.tokens = Some(cap.tokens);
+        }
+        let models = Models::of(&plan, &app.around)?;
+        let runtime = attend::runtime()?;
+        runtime.block_on(models.probe())?;
+        let ground = match &plan.workspace.demo {
+            Some(demo) => Ground::demonstration(&app.around, Path::new(demo), &plan.name)?,
+            None => Ground::of_repository(&app.around)?,
+        };
+        let launched = {
+            let _inside = runtime.enter();
+            launch::new_run(&ground, plan, Some(loaded.text), models, None)?
+        };
+        let show = Show::for_format(self.format(), Show::Progress);
+        attend::attend(app, runtime, launched, show)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_is_a_number_of_tokens_above_zero() {
+        let check = |text: &str, expected: Option<u64>| {
+            let found = text.parse::<Cap>().ok().map(|cap| cap.tokens.0);
+            assert_eq!(found, expected, "{text}");
+        };
+        check("tokens=500000", Some(500_000));
+        check("tokens=2_000_000", Some(2_000_000));
+        check("tokens=0", None);
+        check("tokens=-1", None);
+        check("tokens=abc", None);
+        check("tokens=", None);
+        check("usd=5", None);
+        check("500", None);
+    }
+}
