@@ -7,7 +7,6 @@ mod attend;
 mod commands;
 mod config;
 mod exit;
-mod launch;
 mod json;
 mod launch;
 mod logging;

@@ -3,6 +3,7 @@
 
 use crate::app::App;
 use crate::exit::Exit;
+use crate::launch::read_report;
 use crate::places;
 use crate::report::Report;
 use crate::repository;
@@ -12,7 +13,7 @@ use fleet_core::state::FleetState;
 use fleet_core::view::{Manager, RunView};
 use fleet_runtime::codec::FleetCodec;
 use fleet_runtime::store::fold;
-use ledger::{Entry, Holder, ReplayError, Trouble};
+use ledger::{Entry, Holder};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,7 @@ impl Runs {
     /// # Errors
     /// When there is a repository that cannot be worked with, or no place for runs.
     pub(crate) fn of(app: &App) -> Result<Self, Report> {
-        let repo = repository::find_if_any(app)?;
+        let repo = repository::find_if_any(&app.around)?;
         let common = repo.as_ref().map(fleet_git::Repo::git_common_dir);
         Ok(Self {
             folder: places::runs(&app.around, common)?,
@@ -184,7 +185,7 @@ impl ReadRun {
             fold(&mut state, &entry).map_err(Into::into)
         });
         Self {
-            damage: replayed.err().map(|error| unreadable(&error)),
+            damage: replayed.err().map(|error| read_report(&error)),
             folder,
             state,
             manager,
@@ -221,20 +222,6 @@ pub(crate) fn not_opened(run: &str) -> Report {
         format!("The run `{run}` was cut off before it began"),
     )
     .hint("nothing of it had started: run the roster again")
-}
-
-/// What a ledger that cannot be read to its end means to the command line.
-pub(crate) fn unreadable(error: &ReplayError) -> Report {
-    let exit = match error.trouble() {
-        Trouble::Place => Exit::Usage,
-        Trouble::Unreadable => Exit::Ledger,
-        Trouble::Held | Trouble::Storage => Exit::Storage,
-    };
-    let report = Report::new(exit, error.to_string());
-    match error.trouble() {
-        Trouble::Unreadable => report.hint("what is shown is what stands before that place"),
-        _ => report,
-    }
 }
 
 #[cfg(test)]

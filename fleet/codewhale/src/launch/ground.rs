@@ -3,8 +3,9 @@
 
 use super::{Path, PathBuf, Report, Surroundings};
 use crate::places;
+use crate::repository;
 use fleet_core::ids::CommitId;
-use fleet_git::{DemoError, OpenError, Repo, demo_repo};
+use fleet_git::{DemoError, Repo, demo_repo_in};
 
 /// Where a run stands.
 pub(crate) struct Ground {
@@ -20,10 +21,7 @@ impl Ground {
     /// # Errors
     /// When there is none, or it cannot be worked in.
     pub(crate) fn of_repository(around: &Surroundings) -> Result<Self, Report> {
-        Self::on(
-            around,
-            Repo::discover(&around.folder).map_err(|error| of_repo(&error))?,
-        )
+        Self::on(around, repository::find(around)?)
     }
 
     /// The repository that the current folder belongs to, or the folder itself where there is none.
@@ -31,19 +29,18 @@ impl Ground {
     /// # Errors
     /// When there is a repository that cannot be worked in.
     pub(crate) fn of_folder(around: &Surroundings) -> Result<Self, Report> {
-        match Repo::discover(&around.folder) {
-            Ok(repo) => {
+        match repository::find_if_any(around)? {
+            Some(repo) => {
                 let mut ground = Self::on(around, repo)?;
                 ground.folder.clone_from(&around.folder);
                 Ok(ground)
             }
-            Err(OpenError::NotARepository(_) | OpenError::NoCommit { .. }) => Ok(Self {
+            None => Ok(Self {
                 repo: None,
                 folder: around.folder.clone(),
                 runs: places::runs(around, None)?,
                 worktrees: places::state(around)?.join("worktrees"),
             }),
-            Err(error) => Err(of_repo(&error)),
         }
     }
 
@@ -60,7 +57,7 @@ impl Ground {
         let mut number = 1;
         loop {
             let into = parent.join(format!("{name}-{number}"));
-            match demo_repo(from, &into) {
+            match demo_repo_in(from, &into, repository::for_git(around)) {
                 Ok(repo) => return Self::on(around, repo),
                 Err(DemoError::Taken(_)) => number += 1,
                 Err(error) => {
@@ -118,18 +115,5 @@ impl Ground {
             Report::usage(error.to_string())
                 .hint("`base` in the roster takes a branch, a tag or a commit")
         })
-    }
-}
-
-fn of_repo(error: &OpenError) -> Report {
-    let report = Report::usage(error.to_string());
-    match error {
-        OpenError::NotARepository(_) => {
-            report.hint("go into a repository, name one with -C, or make one with `git init`")
-        }
-        OpenError::NoCommit { .. } => {
-            report.hint("make a first commit: `git add -A && git commit -m \"First commit\"`")
-        }
-        _ => report,
     }
 }

@@ -46,7 +46,7 @@ impl Check {
     /// # Errors
     /// When the roster cannot be run as it is.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let repo = repository::find_if_any(app).unwrap_or_else(|error| {
+        let repo = repository::find_if_any(&app.around).unwrap_or_else(|error| {
             app.output.say(format!("note: {error}"));
             None
         });

@@ -8,7 +8,7 @@ use crate::repository;
 use crate::runs::{ReadRun, Runs};
 use fleet_core::ids::CommitId;
 use fleet_core::state::Task;
-use fleet_git::{ReadError, Repo};
+use fleet_git::{Repo, RepoError};
 use std::path::Path;
 
 /// Print what a task changed, as a patch
@@ -61,11 +61,14 @@ fn ends(task: &Task) -> Option<(&CommitId, &CommitId)> {
 /// The repository that the run works on: the one of the current folder, but for demonstrations.
 fn repository_of(app: &App, run: &ReadRun) -> Result<Repo, Report> {
     match run.state.run() {
-        Some(opened) => Ok(repository::find_at(app, Path::new(&opened.repository))?),
-        None => Ok(repository::find(app)?),
+        Some(opened) => Ok(repository::find_at(
+            &app.around,
+            Path::new(&opened.repository),
+        )?),
+        None => Ok(repository::find(&app.around)?),
     }
 }
 
-fn unreadable(error: &ReadError) -> Report {
+fn unreadable(error: &RepoError) -> Report {
     Report::storage("The change cannot be read").because(error)
 }

@@ -4,9 +4,10 @@
 use crate::app::App;
 use crate::arguments::{Format, JsonOption};
 use crate::exit::Exit;
+use crate::launch::read_report;
 use crate::record_line;
 use crate::report::Report;
-use crate::runs::{self, RunFolder, Runs};
+use crate::runs::{RunFolder, Runs};
 use chrono::{DateTime, Local, Utc};
 use engine_core::ids::TaskId;
 use fleet_core::record::Record;
@@ -49,7 +50,7 @@ impl Logs {
             self.print(app, &run, &entry);
             Ok(())
         })
-        .map_err(|error| runs::unreadable(&error))?;
+        .map_err(|error| read_report(&error))?;
         Ok(Exit::Done)
     }
 

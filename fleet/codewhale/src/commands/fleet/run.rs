@@ -68,7 +68,7 @@ impl Run {
     /// # Errors
     /// When the roster is wrong, nothing can be run here, or the manager could not go on.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let repo = repository::find_if_any(app).ok().flatten();
+        let repo = repository::find_if_any(&app.around).ok().flatten();
         let repository = repo.as_ref().map(fleet_git::Repo::toplevel);
         let loaded =
             roster_file::load(app, &self.roster, repository).map_err(|refused| refused.report)?;
