@@ -151,7 +151,7 @@ fn toolbox_with_secrets(root: &Path) -> Toolbox {
         ("AWS_SECRET_ACCESS_KEY", "zz"),
         ("DB_PASSWORD", "pp"),
         ("PATH", &std::env::var("PATH").unwrap()),
-        ("HOME", "/home/someone"),
+        ("HOME", "/home/me"),
         ("LANG", "C.UTF-8"),
         ("SSH_AUTH_SOCK", "/run/a.sock"),
         ("FOO", "1"),
@@ -193,7 +193,7 @@ async fn secrets_are_not_in_the_environment_of_commands() {
         "DB_PASSWORD",
         "=zz",
         "=pp",
-        "/home/someone",
+        "/home/me",
     ] {
         assert!(!told.contains(hidden), "{hidden}: {told}");
     }

@@ -18,6 +18,10 @@ const WALL_CLOCKS: &[Exception] = &[
         reason: "a provider may name the moment to come back as a date",
     },
     Exception {
+        file: "fleet/codewhale/src/launch/ids.rs",
+        reason: "the id of a run names the day it was opened",
+    },
+    Exception {
         file: "fleet/fleet-runtime/src/clock.rs",
         reason: "it is the clock of a run",
     },
@@ -25,6 +29,10 @@ const WALL_CLOCKS: &[Exception] = &[
 
 /// Adapters that bound or report how long something outside takes.
 const STOPWATCHES: &[Exception] = &[
+    Exception {
+        file: "engine/engine-tools/src/process.rs",
+        reason: "processes that a dead manager left are given a while to end",
+    },
     Exception {
         file: "engine/engine-llm/src/http/deadline.rs",
         reason: "a provider has limits on how long it may be silent",
