@@ -7,6 +7,7 @@ use crate::failure::FailureClass;
 use crate::fixtures::{call, calls, invalid_call, says, stopped};
 use crate::message::{Answer, Block, Message, Stop};
 use crate::outcome::AgentOutcome;
+use crate::patience::MAX_RESENDS;
 use crate::record::AgentRecord;
 use crate::turn::words;
 use proptest::prelude::*;
@@ -171,12 +172,20 @@ fn an_answer() -> impl Strategy<Value = Answer> {
         .prop_map(|(blocks, stop)| Answer { blocks, stop })
 }
 
+/// Fewer failures than exhaust the patience: that is not recorded, a resume begins with new.
 fn a_script() -> impl Strategy<Value = Vec<Does>> {
     let does = prop_oneof![
         5 => an_answer().prop_map(Does::Answer),
         1 => Just(Does::Fail(FailureClass::Unavailable)),
     ];
-    prop::collection::vec(does, 0..6)
+    prop::collection::vec(does, 0..6).prop_map(|script| {
+        let mut failures = 0;
+        let borne = |does: &Does| {
+            failures += u32::from(matches!(does, Does::Fail(_)));
+            matches!(does, Does::Answer(_)) || failures <= MAX_RESENDS
+        };
+        script.into_iter().filter(borne).collect()
+    })
 }
 
 /// Puts calls that reach outside into a script.
