@@ -4,7 +4,7 @@ use crate::ports::{ReadyCall, Refusal, Tools};
 use engine_core::message::ToolCall;
 use engine_core::tool::ToolSpec;
 use engine_core::turn::ToolEnd;
-use engine_tools::{ToolOutput, Toolbox};
+use engine_tools::{CallEnd, ToolOutput, Toolbox};
 use std::sync::Arc;
 
 impl Tools for Toolbox {
@@ -21,8 +21,13 @@ impl Tools for Toolbox {
             summary: prepared.summary().to_owned(),
             run: Box::new(|stop| {
                 Box::pin(async move {
-                    let ToolOutput { status, text, .. } = self.run(prepared, stop).await;
-                    ToolEnd::Done { status, text }
+                    let ToolOutput {
+                        end, status, text, ..
+                    } = self.run(prepared, stop).await;
+                    match end {
+                        CallEnd::Stopped => ToolEnd::Stopped { output: text },
+                        CallEnd::Done | CallEnd::NotRun => ToolEnd::Done { status, text },
+                    }
                 })
             }),
         })

@@ -158,12 +158,25 @@ pub(crate) fn one_line(text: &str) -> String {
     format!("{}{CUT}", &line[..end])
 }
 
+/// How a call that was given to the toolbox came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    /// By itself, or through its own time limit.
+    Done,
+    /// It was cancelled after it had started: it may have had effects.
+    Stopped,
+    /// It was cancelled before it started.
+    NotRun,
+}
+
 /// What a call led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// Whether it succeeded.
+    /// How it came to its end.
+    pub end: CallEnd,
+    /// Whether it succeeded; what did not come to its end by itself did not.
     pub status: ToolStatus,
-    /// What the model reads. Never blank, secrets masked, bounded by the toolbox's output cap and a
+    /// What the model reads; of a stopped call, what it had put out. Never blank, secrets masked, bounded by the toolbox's output cap and a
     /// few lines of notes.
     pub text: String,
     /// What the kernel held the command to; `None` when no command was run.

@@ -13,6 +13,6 @@ mod toolbox;
 mod tools;
 mod workspace;
 
-pub use call::{PreparedCall, Refusal, SUMMARY_MAX_BYTES, ToolOutput};
+pub use call::{CallEnd, PreparedCall, Refusal, SUMMARY_MAX_BYTES, ToolOutput};
 pub use toolbox::{Toolbox, ToolboxError, ToolboxSpec};
 pub use tools::git_rules::GitRefusal;

@@ -1,13 +1,13 @@
 //! The tools of one agent over one workspace: what there is, what a call means, and its answer.
 //! Never asks anybody for permission: whoever calls `run` has decided.
 
-use crate::call::{Action, PreparedCall, Refusal, ToolOutput, one_line};
+use crate::call::{Action, CallEnd, PreparedCall, Refusal, ToolOutput, one_line};
 use crate::catalog::{Catalog, UnknownTool};
 use crate::helper::probe;
 use crate::mask::Mask;
 use crate::pool;
 use crate::shell::{
-    Background, CommandEnv, CommandLine, Fence, Finished, Job, JobLimits, Leftovers, Network,
+    Background, CommandEnv, CommandLine, End, Fence, Finished, Job, JobLimits, Leftovers, Network,
     OUTPUT_MAX_BYTES, Scratch, ShellError, ShellRunner, Shortfall,
 };
 use crate::tools::{Desk, edit, git, glob, grep, list, read, shell, write};
@@ -302,12 +302,17 @@ impl Toolbox {
 
     fn told(&self, finished: Finished, time: Duration) -> ToolOutput {
         let (status, text) = shell::tell(&finished, time);
+        let end = match finished.end {
+            End::Cancelled => CallEnd::Stopped,
+            End::Exited(_) | End::TimedOut => CallEnd::Done,
+        };
         if let Some(background) = finished.background {
             let mut all = self.lock_background();
             all.retain(Background::is_running);
             all.push(background);
         }
         ToolOutput {
+            end,
             status,
             text,
             confinement: Some(finished.confinement),
@@ -364,6 +369,7 @@ fn fence_of(spec: &ToolboxSpec, root: PathBuf) -> (Fence, EffectClass) {
 
 fn answer(status: ToolStatus, text: String) -> ToolOutput {
     ToolOutput {
+        end: CallEnd::Done,
         status,
         text,
         confinement: None,
@@ -371,8 +377,9 @@ fn answer(status: ToolStatus, text: String) -> ToolOutput {
 }
 
 fn not_run() -> ToolOutput {
-    answer(
-        ToolStatus::Error,
-        "cancelled before it started: it was not run".to_owned(),
-    )
+    let text = "cancelled before it started: it was not run".to_owned();
+    ToolOutput {
+        end: CallEnd::NotRun,
+        ..answer(ToolStatus::Error, text)
+    }
 }

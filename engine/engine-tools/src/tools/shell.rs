@@ -50,17 +50,13 @@ pub(crate) fn tell(finished: &Finished, time: Duration) -> (ToolStatus, String) 
     }
     // Writing into a text does not fail.
     let _ = match finished.end {
-        End::Exited(Exit::Code(0)) => Ok(()),
+        End::Exited(Exit::Code(0)) | End::Cancelled => Ok(()),
         End::Exited(Exit::Code(code)) => writeln!(text, "[exit code {code}]"),
         End::Exited(Exit::Signal(signal)) => writeln!(text, "[ended by signal {signal}]"),
         End::TimedOut => writeln!(
             text,
             "[stopped: its time limit of {} s was over; it may have had effects]",
             time.as_secs()
-        ),
-        End::Cancelled => writeln!(
-            text,
-            "[stopped after it had started; it may have had effects]"
         ),
     };
     if let Some(background) = &finished.background {
