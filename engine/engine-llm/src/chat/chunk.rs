@@ -64,8 +64,7 @@ impl Chunk<'_> {
     /// True when the event tells an error instead of a piece of an answer.
     pub(super) fn is_error(&self) -> bool {
         let says_error = |field: &Option<String>| field.as_deref() == Some("error");
-        self.error.is_some()
-            || (self.choices.is_none() && (says_error(&self.object) || says_error(&self.kind)))
+        self.error.is_some() || says_error(&self.object) || says_error(&self.kind)
     }
 
     /// The usage it reports, when it reports both numbers.

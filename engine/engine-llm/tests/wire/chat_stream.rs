@@ -107,6 +107,18 @@ fn pieces_of_calls_find_their_call() {
         r#"[{"index":1,"id":"c1","function":{"arguments":"\"a\"}"}}]"#,
     ];
     check(&pieces(&wrong_index), two);
+    let wrong_index_named_again = [
+        r#"[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"p\":"}}]"#,
+        r#"[{"index":1,"id":"c1","function":{"name":"read","arguments":"\"a\"}"}}]"#,
+        r#"[{"index":2,"id":"c2","function":{"name":"grep","arguments":"{\"q\":\"b\"}"}}]"#,
+    ];
+    check(&pieces(&wrong_index_named_again), two);
+    let name_told_late = [
+        r#"[{"index":0,"id":"c1"}]"#,
+        r#"[{"index":0,"function":{"name":"read","arguments":"{\"p\":\"a\"}"}}]"#,
+        r#"[{"index":1,"id":"c2","function":{"name":"grep","arguments":"{\"q\":\"b\"}"}}]"#,
+    ];
+    check(&pieces(&name_told_late), two);
     let id_told_late = [
         r#"[{"index":0,"function":{"name":"read","arguments":"{\"p\":"}}]"#,
         r#"[{"index":0,"id":"c1","function":{"arguments":"\"a\"}"}}]"#,
@@ -187,6 +199,15 @@ fn doubled_and_absent_ids_are_still_two_calls() {
         );
         check(&pieces(&[&chunk]), r#" read {} |  read {"p":1} | Calls"#);
     }
+}
+
+#[test]
+fn another_name_is_another_call() {
+    let nothing_but_names = [
+        r#"[{"function":{"name":"now"}}]"#,
+        r#"[{"function":{"name":"grep","arguments":"{}"}}]"#,
+    ];
+    check(&pieces(&nothing_but_names), " now {} |  grep {} | Calls");
 }
 
 #[test]

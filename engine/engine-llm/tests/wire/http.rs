@@ -101,6 +101,7 @@ fn what_was_prepared_is_what_is_sent_with_key_and_limit() {
     assert_eq!(sent.path, "/v1/chat/completions");
     assert_eq!(sent.header("authorization"), Some("Bearer sk-secret"));
     assert_eq!(sent.header("content-type"), Some("application/json"));
+    assert_eq!(sent.header("accept"), Some("text/event-stream"));
     assert_eq!(sent.max_output(), Some(77));
 }
 
@@ -175,17 +176,20 @@ fn bytes_that_are_not_utf8_are_no_answer() {
 #[test]
 fn time_limits_count_events_and_not_keep_alives() {
     let short = Duration::from_millis(80);
-    let limits = Limits {
+    let impatient = Limits {
         first_event: short,
-        idle: short,
         ..Limits::default()
     };
     let lost = Billed::Reservation;
-    check_failure(
-        Reply::bytes().stall(),
-        limits,
-        ("too-slow", Seen::Nothing, lost),
-    );
+    let gate = Gate::closed();
+    for silent in [Reply::bytes().stall(), Reply::text("late").after(&gate)] {
+        let error = check_failure(silent, impatient, ("too-slow", Seen::Nothing, lost));
+        assert!(error.to_string().contains("first event"), "{error}");
+    }
+    let idle = Limits {
+        idle: short,
+        ..Limits::default()
+    };
     let mut pings = Reply::bytes().send(sse(CONTENT));
     for _ in 0..40 {
         pings = pings
@@ -193,15 +197,9 @@ fn time_limits_count_events_and_not_keep_alives() {
             .send(": wait\n\n")
             .send(sse(": wait"));
     }
-    let error = check_failure(pings.stall(), limits, ("too-slow", Seen::Content, lost));
+    let pings = pings.send(sse(STOP));
+    let error = check_failure(pings, idle, ("too-slow", Seen::Content, lost));
     assert!(error.to_string().contains("further event"), "{error}");
-    let gate = Gate::closed();
-    let error = check_failure(
-        Reply::text("late").after(&gate),
-        limits,
-        ("too-slow", Seen::Nothing, lost),
-    );
-    assert!(error.to_string().contains("first event"), "{error}");
 }
 
 #[test]
