@@ -1,6 +1,8 @@
 //! The private folder of a sandbox: its HOME and its TMPDIR. Removed when it is dropped.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A folder that only this user can enter, with a home and a temporary folder for commands.
@@ -20,6 +22,7 @@ impl Scratch {
     pub fn new_in(parent: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("codewhale-")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)?;
         let root = folder.path().canonicalize()?;
         let (home, temporary) = (root.join("home"), root.join("tmp"));
@@ -48,5 +51,24 @@ impl Scratch {
     #[must_use]
     pub fn temporary(&self) -> &Path {
         &self.temporary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_else_can_enter_and_nothing_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new_in(parent.path()).unwrap();
+        let mode = std::fs::metadata(scratch.path())
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o7777, 0o700);
+        assert!(scratch.home().is_dir() && scratch.temporary().is_dir());
+        drop(scratch);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 }
