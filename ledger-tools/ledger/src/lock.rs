@@ -62,12 +62,16 @@ impl Holder {
     }
 }
 
-/// Start time of a process: field 22 of `/proc/<pid>/stat`, counted after the name in parentheses,
-/// which may itself hold spaces and parentheses.
+/// Start time of a living process: field 22 of `/proc/<pid>/stat`, counted after the name in
+/// parentheses, which may itself hold spaces and parentheses. A process that has ended is listed, in
+/// state `Z` or `X`, until its parent collects it: it holds nothing any more.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+    let mut fields = after_name.split_ascii_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X");
+    let start = fields.nth(18)?.parse().ok()?;
+    (!has_ended).then_some(start)
 }
 
 fn read_line(path: &str) -> Option<String> {

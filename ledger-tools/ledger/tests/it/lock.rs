@@ -2,6 +2,7 @@
 
 use crate::common::{at, create, note, open, read};
 use ledger::Left;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, Command};
 
 /// A process of the test, ended by its own handle.
@@ -77,4 +78,23 @@ fn the_lock_names_its_holder_for_people() {
 fn a_holder_on_another_machine_is_named_with_it() {
     let holder: ledger::Holder = serde_json::from_str(r#"{"pid":7,"host":"elsewhere"}"#).unwrap();
     assert_eq!(holder.to_string(), "process 7 on elsewhere");
+}
+
+#[test]
+fn a_process_that_ended_holds_nothing_even_before_it_is_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sleeper = Sleeper(Command::new("sleep").arg("60").spawn().unwrap());
+    let pid = sleeper.0.id();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let start = stat.split(' ').nth(21).unwrap();
+    let lock = format!(r#"{{"pid":{pid},"start":{start}}}"#);
+    std::fs::write(folder.path().join("lock"), lock).unwrap();
+    let holder = || ledger::holder(folder.path()).map(|holder| holder.pid);
+    assert_eq!(holder(), Some(pid));
+
+    sleeper.0.kill().unwrap();
+    let child = Pid::from_child(&sleeper.0);
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(child), ended).unwrap();
+    assert_eq!(holder(), None);
 }
