@@ -3,11 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A place to run the binary in. Dropping it removes everything.
+/// A place to run the binary in. Clones share it; dropping the last one removes everything.
+#[derive(Clone)]
 pub(crate) struct TestEnvironment {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     variables: Vec<(String, String)>,
 }
 
@@ -30,7 +32,7 @@ impl TestEnvironment {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
         Self {
-            folder,
+            folder: Arc::new(folder),
             variables: Vec::new(),
         }
     }

@@ -25,6 +25,7 @@ fn help_names_what_there_is() {
 
     Commands:
       fleet   Plan, run and look at fleets of agents
+      exec    Let one agent work in the current folder
       doctor  Check that everything is here that codewhale needs
       config  See which configuration is in force
 

@@ -2,7 +2,10 @@
 //! product's crates and never leaves the loopback address.
 
 mod environment;
+mod exec;
 mod first_steps;
+mod fleets;
 mod rosters;
+mod stopping;
 mod streams;
 mod terminal;

@@ -4,6 +4,7 @@
 mod app;
 mod arguments;
 mod attend;
+mod cap;
 mod commands;
 mod config;
 mod exit;

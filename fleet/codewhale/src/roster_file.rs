@@ -92,6 +92,29 @@ pub(crate) fn load(
             .because(&error)
             .hint("`codewhale fleet init` writes one to start from")
     })?;
+    understand(app, Text { name, text, full }, repository)
+}
+
+/// The text of a roster, and what it is called.
+pub(crate) struct Text {
+    /// As the person named it.
+    pub(crate) name: String,
+    /// The text.
+    pub(crate) text: String,
+    /// The file that it is, or could be, in: paths in it are relative to its folder.
+    pub(crate) full: PathBuf,
+}
+
+/// Reads the text of a roster. `repository` is as in [`load`].
+///
+/// # Errors
+/// When it is wrong, or names files that are not there.
+pub(crate) fn understand(
+    app: &App,
+    text: Text,
+    repository: Option<&Path>,
+) -> Result<Loaded, Box<Refused>> {
+    let Text { name, text, full } = text;
     let config = Config::read(app)?;
     let around = Around::new(app, &full, repository);
     let loaded = around.with(Some(&config.user), config.moved.as_ref(), |around| {

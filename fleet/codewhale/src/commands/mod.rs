@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod exec;
 mod fleet;
 
 pub(crate) use fleet::whereabouts;
@@ -16,6 +17,7 @@ use crate::report::Report;
 pub(crate) enum Command {
     #[command(subcommand)]
     Fleet(fleet::Fleet),
+    Exec(exec::Exec),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Config(config::Config),
@@ -26,6 +28,7 @@ impl Command {
     pub(crate) fn format(&self) -> Format {
         match self {
             Self::Fleet(command) => command.format(),
+            Self::Exec(command) => command.format(),
             Self::Doctor(command) => command.format(),
             Self::Config(command) => command.format(),
         }
@@ -38,6 +41,7 @@ impl Command {
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         match self {
             Self::Fleet(command) => command.run(app),
+            Self::Exec(command) => command.run(app),
             Self::Doctor(command) => command.run(app),
             Self::Config(command) => command.run(app),
         }

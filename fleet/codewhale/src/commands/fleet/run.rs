@@ -3,14 +3,13 @@
 use crate::app::App;
 use crate::arguments::{Format, JsonOption};
 use crate::attend::{self, Show};
+use crate::cap::Cap;
 use crate::exit::Exit;
 use crate::launch::{self, Ground, Models};
 use crate::report::Report;
 use crate::repository;
 use crate::roster_file;
-use engine_core::ids::Tokens;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// Run a roster
 ///
@@ -33,28 +32,6 @@ pub(crate) struct Run {
     budget: Option<Cap>,
     #[command(flatten)]
     json: JsonOption,
-}
-
-/// A cap as a person writes it: `tokens=N`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cap {
-    tokens: Tokens,
-}
-
-impl FromStr for Cap {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = text
-            .strip_prefix("tokens=")
-            .ok_or("write tokens=N; other caps are not supported yet")?;
-        match number.replace('_', "").parse() {
-            Ok(tokens) if tokens > 0 => Ok(Self {
-                tokens: Tokens(tokens),
-            }),
-            _ => Err(format!("`{number}` is not a number of tokens above 0")),
-        }
-    }
 }
 
 impl Run {
@@ -95,26 +72,5 @@ impl Run {
         };
         let show = Show::for_format(self.format(), Show::Progress);
         attend::attend(app, runtime, launched, show)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cap_is_a_number_of_tokens_above_zero() {
-        let check = |text: &str, expected: Option<u64>| {
-            let found = text.parse::<Cap>().ok().map(|cap| cap.tokens.0);
-            assert_eq!(found, expected, "{text}");
-        };
-        check("tokens=500000", Some(500_000));
-        check("tokens=2_000_000", Some(2_000_000));
-        check("tokens=0", None);
-        check("tokens=-1", None);
-        check("tokens=abc", None);
-        check("tokens=", None);
-        check("usd=5", None);
-        check("500", None);
     }
 }

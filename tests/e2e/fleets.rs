@@ -1,0 +1,364 @@
+//! Whole runs: what they print, what they end with, and what can be seen of them afterwards.
+
+use crate::environment::{Ran, TestEnvironment};
+use insta::assert_snapshot;
+use serde_json::Value;
+use testkit::model_server::{ModelServer, Reply, Script};
+
+/// A scout that reports, and a builder that adds a file which is checked.
+const ROSTER: &str = r#"name = "small"
+[provider.here]
+kind = "openai"
+base_url = "@URL@"
+[role.scout]
+model = "here/m"
+[role.builder]
+model = "here/m"
+[[task]]
+id = "look"
+role = "scout"
+prompt = "LOOK around"
+[[task]]
+id = "make"
+role = "builder"
+prompt = "MAKE the file"
+needs = ["look"]
+check = ["test -s made.txt"]
+"#;
+
+/// Answers under which both tasks of [`ROSTER`] succeed.
+fn good() -> Script {
+    let write = r#"{"path":"made.txt","content":"made\n"}"#;
+    Script::new()
+        .turn("MAKE", 1, Reply::calls([("write", write)]).usage(100, 10))
+        .turn("MAKE", 2, Reply::text("Made it.").usage(120, 5))
+        .turn("LOOK", 1, Reply::text("Nothing is here.").usage(90, 8))
+}
+
+fn environment(server: &ModelServer) -> TestEnvironment {
+    let environment = TestEnvironment::new().with_repository();
+    environment.write("roster.toml", &ROSTER.replace("@URL@", &server.base_url()));
+    environment
+}
+
+fn run(environment: &TestEnvironment, arguments: &[&str]) -> Ran {
+    environment.run(&[&["fleet", "run", "../roster.toml"], arguments].concat())
+}
+
+/// The text with the run's id, commits and times taken out.
+fn stable(text: &str) -> String {
+    let mut stable = String::new();
+    for word in text.split_inclusive([' ', '\n', '/']) {
+        let bare = word.trim_end_matches([' ', '\n', '/']);
+        let is_hex = |word: &str| word.bytes().all(|b| b.is_ascii_hexdigit());
+        let shown = match bare {
+            id if id.starts_with("small-") => "RUN",
+            commit if matches!(commit.len(), 12 | 40) && is_hex(commit) => "COMMIT",
+            time if time.len() == 4 && time.starts_with("0:") => "TIME",
+            range if range.contains("..codewhale") => "COMMIT..codewhale",
+            other => other,
+        };
+        stable.push_str(shown);
+        stable.push_str(&word[bare.len()..]);
+    }
+    stable
+}
+
+/// The `type` of each record.
+fn types(records: &[Value]) -> Vec<&str> {
+    records.iter().filter_map(|r| r["type"].as_str()).collect()
+}
+
+#[test]
+fn a_good_run_says_where_its_work_is() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    let ran = run(&environment, &[]).exits(0);
+    assert_snapshot!(stable(&ran.stdout), @"
+    RUN  done  TIME  333 tokens
+    ✓  look  scout    here/m  settled  step 1   98  TIME
+    ✓  make  builder  here/m  landed   step 2  235  TIME  1 file (+1 -0)
+    1 landed, 1 settled
+    landed on codewhale/RUN/integration at COMMIT
+    ");
+    assert_snapshot!(stable(&ran.stderr), @"
+    run RUN
+    look  attempt 1 started
+    look  finished: Nothing is here.
+    look  settled
+    make  attempt 1 started
+    make  write made.txt
+    make  finished: Made it.
+    make  committed COMMIT (1 file, +1 -0)
+    make  check passed: test -s made.txt
+    make  landed as COMMIT
+    make  landed
+    look      codewhale fleet diff make
+    commits   git log --oneline COMMIT..codewhale/RUN/integration
+    ");
+    assert_eq!(environment.git(&["status", "--porcelain"]), "");
+    assert_eq!(
+        environment.git(&["rev-parse", "--abbrev-ref", "HEAD"]),
+        "main"
+    );
+    let branch = environment.git(&[
+        "branch",
+        "--list",
+        "codewhale/*/integration",
+        "--format=%(refname:short)",
+    ]);
+    assert_eq!(
+        environment.git(&["show", &format!("{branch}:made.txt")]),
+        "made"
+    );
+}
+
+#[test]
+fn a_run_for_programs_is_one_record_a_line_and_ends_with_its_end() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    let records = run(&environment, &["--json"]).exits(0).json();
+    assert_eq!(types(&records)[0], "run.opened");
+    let last = records.last().expect("a record");
+    assert_eq!(last["type"], "run.ended");
+    assert_eq!(
+        (&last["outcome"], &last["exit"]),
+        (&"done".into(), &0.into())
+    );
+    let run = &last["run"];
+    let mut seq = 0;
+    for record in &records {
+        assert_eq!(&record["run"], run);
+        assert!(record["at"].as_str().is_some_and(|at| at.ends_with('Z')));
+        let next = record["seq"].as_u64().expect("a number");
+        assert!(next >= seq, "{record}");
+        seq = next;
+    }
+    let logged = environment.run(&["fleet", "logs", "--json"]).exits(0);
+    assert_eq!(logged.json(), records, "logs say the same as the run did");
+}
+
+#[test]
+fn reading_commands_tell_the_same_story() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    run(&environment, &["--json"]).exits(0);
+
+    let status = environment.run(&["fleet", "status", "--json"]).exits(0);
+    let status = &status.json()[0];
+    assert_eq!(status["schema"], "codewhale.status/1");
+    assert_eq!(
+        (&status["state"], &status["exit"]),
+        (&"done".into(), &0.into())
+    );
+    assert_eq!(status["manager"], Value::Null);
+    let states: Vec<&Value> = status["tasks"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|task| &task["state"])
+        .collect();
+    assert_eq!(states, ["settled", "landed"]);
+
+    let list = environment.run(&["fleet", "list", "--json"]).exits(0);
+    let list = &list.json()[0]["runs"];
+    assert_eq!((&list[0]["run"], &list[1]), (&status["run"], &Value::Null));
+
+    let inspect = environment
+        .run(&["fleet", "inspect", "make", "--json"])
+        .exits(0);
+    let inspect = &inspect.json()[0];
+    assert_eq!(inspect["result"], "Made it.");
+    assert_eq!(inspect["checks"][0]["exit"], 0);
+    assert_eq!(inspect["change"]["insertions"], 1);
+
+    let diff = environment.run(&["fleet", "diff", "make"]).exits(0);
+    assert_snapshot!(diff.stdout, @"
+    diff --git a/made.txt b/made.txt
+    new file mode 100644
+    index 0000000..c5f1b8e
+    --- /dev/null
+    +++ b/made.txt
+    @@ -0,0 +1 @@
+    +made
+    ");
+    environment.write("change.patch", &diff.stdout);
+    environment.git(&["apply", "../change.patch"]);
+    assert!(environment.path("work/made.txt").exists());
+
+    let shown = environment.run(&["fleet", "inspect", "look"]).exits(0);
+    assert_snapshot!(stable(&shown.stdout), @"
+    ✓  look  scout  here/m  settled  step 1  98  TIME
+    run       RUN
+    workspace $T/home/.local/state/codewhale/worktrees/COMMIT/RUN/tree.4d5d2ad63f78
+
+    Asked
+    LOOK around
+
+    Result
+    Nothing is here.
+    ");
+    environment.run(&["fleet", "diff", "look"]).exits(2);
+    let unknown = environment.run(&["fleet", "inspect", "nope"]).exits(2);
+    assert!(unknown.stderr.contains("look, make"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_run_without_success_ends_with_1() {
+    let server = ModelServer::answering(|_| Reply::refusal(400, "no"));
+    let ran = run(&environment(&server), &["--json"]).exits(1);
+    let records = ran.json();
+    let last = records.last().expect("a record");
+    assert_eq!(
+        (&last["outcome"], &last["exit"]),
+        (&"failed".into(), &1.into())
+    );
+}
+
+#[test]
+fn a_run_with_some_success_ends_with_3_and_says_why() {
+    let script = Script::new()
+        .turn("MAKE", 1, Reply::text("I did nothing."))
+        .turn("LOOK", 1, Reply::text("Nothing is here."));
+    let server = ModelServer::scripted(script);
+    let ran = run(&environment(&server), &[]).exits(3);
+    assert!(ran.stdout.contains("partial"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("fleet inspect make"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_provider_that_is_gone_ends_with_6() {
+    let environment = environment(&ModelServer::scripted(good()));
+    let ran = run(&environment, &[]).exits(6);
+    assert!(ran.stderr.contains("`here`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_refused_key_ends_with_6_and_makes_nothing() {
+    let server = ModelServer::refusing_the_key("who are you");
+    let environment = environment(&server);
+    let ran = run(&environment, &["--json"]).exits(6);
+    let records = ran.json();
+    let last = records.last().expect("a record");
+    assert_eq!(
+        (&last["type"], &last["kind"]),
+        (&"error".into(), &"provider".into())
+    );
+    assert!(ran.stderr.contains("who are you"), "{}", ran.stderr);
+    assert!(!environment.path("work/.git/codewhale").exists());
+}
+
+#[test]
+fn a_broken_roster_ends_with_2_and_an_error_record() {
+    let environment = TestEnvironment::new().with_repository();
+    environment.write("roster.toml", "nmae = \"x\"\n");
+    let ran = run(&environment, &["--json"]).exits(2);
+    let records = ran.json();
+    assert_eq!((records.len(), &records[0]["type"]), (1, &"error".into()));
+    assert!(ran.stderr.contains("did you mean `name`"), "{}", ran.stderr);
+}
+
+#[test]
+fn outside_a_repository_the_message_says_what_to_do() {
+    let server = ModelServer::scripted(good());
+    let environment = TestEnvironment::new();
+    environment.write("roster.toml", &ROSTER.replace("@URL@", &server.base_url()));
+    let ran = run(&environment, &[]).exits(2);
+    assert_snapshot!(ran.stderr, @"
+    × $T/work is not in a git repository; make one with `git init` and a first commit
+    help: go into a repository, name one with -C, or make one with `git init`
+    ");
+}
+
+#[test]
+fn a_budget_of_the_command_line_is_kept() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    let ran = run(&environment, &["--budget", "tokens=1100", "--json"]).exits(4);
+    let records = ran.json();
+    assert_eq!(records.last().expect("a record")["outcome"], "budget");
+    assert_eq!(server.requests().len(), 0);
+    for wrong in ["tokens=0", "tokens=-1", "tokens=abc", "usd=5"] {
+        run(&environment, &["--budget", wrong]).exits(2);
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_does_not_stop_a_run() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = environment.command(&["fleet", "run", "../roster.toml", "--json"]);
+    let output = command.stdout(writer).output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let status = environment.run(&["fleet", "status", "--json"]).exits(0);
+    assert_eq!(status.json()[0]["state"], "done");
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_id() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    run(&environment, &["--name", "first"]).exits(0);
+    run(&environment, &["--name", "second"]).exits(0);
+    let state = |arguments: &[&str]| {
+        let ran = environment.run(&[&["fleet", "status", "--json"], arguments].concat());
+        let run = ran.exits(0).json()[0]["run"].to_string();
+        run[1..].split('-').next().map(str::to_owned)
+    };
+    assert_eq!(state(&[]).as_deref(), Some("second"), "the newest");
+    assert_eq!(state(&["fir"]).as_deref(), Some("first"));
+    let ran = environment.run(&["fleet", "status", "third"]).exits(2);
+    assert!(ran.stderr.contains("fleet list"), "{}", ran.stderr);
+}
+
+#[test]
+fn without_a_run_the_reading_commands_say_how_to_start_one() {
+    let environment = TestEnvironment::new().with_repository();
+    for arguments in [
+        &["fleet", "status"][..],
+        &["fleet", "logs"],
+        &["fleet", "diff", "x"],
+    ] {
+        let ran = environment.run(arguments).exits(2);
+        assert!(ran.stderr.contains("fleet run"), "{}", ran.stderr);
+    }
+    let ran = environment.run(&["fleet", "list"]).exits(0);
+    assert_eq!(ran.stdout, "");
+    let ran = environment.run(&["fleet", "resume"]).exits(2);
+    assert!(ran.stderr.contains("unfinished"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_demonstration_needs_no_repository_and_says_that_nobody_was_asked() {
+    let environment = TestEnvironment::new();
+    let roster = r#"name = "small"
+model = "played/m"
+[workspace]
+demo = "files"
+[provider.played]
+kind = "scripted"
+script = "turns.jsonl"
+[[task]]
+id = "look"
+role = "scout"
+prompt = "Look."
+"#;
+    environment.write("work/roster.toml", roster);
+    environment.write("work/files/a.txt", "a\n");
+    environment.write(
+        "work/turns.jsonl",
+        "{\"task\":\"look\",\"turn\":1,\"text\":\"Looked.\"}\n",
+    );
+    let ran = environment.run(&["fleet", "run", "roster.toml"]).exits(0);
+    assert_snapshot!(stable(&ran.stderr), @"
+    run RUN
+    look  attempt 1 started
+    look  finished: Looked.
+    look  settled
+    The model was a script played back: nobody was asked.
+    ");
+    let home = environment.path("work/.git");
+    assert!(!home.exists(), "the folder itself becomes no repository");
+}
