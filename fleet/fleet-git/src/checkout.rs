@@ -12,8 +12,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Beginning of the names of their folders; no task id holds a dot.
-const LANE: &str = "check.";
+/// Beginning of the names of their folders; no task id begins with `_`.
+const LANE: &str = "_check.";
 /// Most checkouts of a run that are in use at once.
 const LANES_MAX: u32 = 100;
 

@@ -64,29 +64,28 @@ impl Workspaces {
 
     /// A folder that was deleted, on the branch it had; its private index describes files that are
     /// gone and is built anew.
-    pub(crate) fn make_again(&self, made: &Made) -> Result<(), WorkspaceError> {
-        let mut again = made.clone();
+    pub(crate) fn make_again(&self, made: &mut Made) -> Result<(), WorkspaceError> {
         let lock = self.adding()?;
         self.unregister(made)?;
         let target = match &made.branch {
-            Some(branch) => branch.as_str(),
-            None => made.base.as_str(),
+            Some(branch) => branch.to_string(),
+            None => made.base.to_string(),
         };
         let flags: &[&str] = if made.branch.is_none() {
             &["--detach"]
         } else {
             &[]
         };
-        self.worktree_add(flags, &made.path, target)?;
-        self.note_admin(&mut again)?;
+        self.worktree_add(flags, &made.path, &target)?;
+        self.note_admin(made)?;
         drop(lock);
         let index = self.index(&made.name);
         if folders::is_taken(&index) {
             std::fs::remove_file(&index).at(&index)?;
         }
-        self.check_out(&again, target)?;
-        self.publish_index(&again)?;
-        self.copy_files(&again)
+        self.check_out(made, &target)?;
+        self.publish_index(made)?;
+        self.copy_files(made)
     }
 
     /// Takes an unfinished worktree away: nobody has worked in it.

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Names that are tried before giving up.
 const NAMES_MAX: u32 = 100;
-/// All work folders of one run. Cheap to clone, usable from any thread; one process at a time works
-/// on a run, any number on a repository.
+/// All work folders of one run. Made once and cloned: the clones know which folders are in use.
+/// Usable from any thread; one process at a time works on a run, any number on a repository.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
     pub(crate) inner: Arc<Inner>,
@@ -211,7 +211,8 @@ impl Workspaces {
     /// When it cannot be made; then nothing of it is left behind.
     pub fn read_only(&self, commit: &CommitId) -> Result<Workspace, WorkspaceError> {
         let tree = self.inner.repo.tree_of(commit)?;
-        let stem = format!("tree.{}", &tree.as_str()[..12]);
+        // No task id begins with `_`.
+        let stem = format!("_tree.{}", &tree.as_str()[..12]);
         let _sharing = self
             .inner
             .sharing
@@ -241,7 +242,7 @@ impl Workspaces {
     pub fn reopen(&self, path: &Path) -> Result<Workspace, WorkspaceError> {
         let gone = || WorkspaceError::Gone(path.to_owned());
         let name = path.file_name().and_then(|n| n.to_str()).ok_or_else(gone)?;
-        let made = self.remembered(name)?.ok_or_else(gone)?;
+        let mut made = self.remembered(name)?.ok_or_else(gone)?;
         if made.path != path {
             return Err(gone());
         }
@@ -252,7 +253,7 @@ impl Workspaces {
                 Made::forget(&self.inner.state, &made.name).at(&self.inner.state)?;
                 return Err(gone());
             }
-            self.make_again(&made)?;
+            self.make_again(&mut made)?;
         }
         let workspace = self.workspace(&made)?;
         if !workspace.admin.is_dir() {

@@ -1,6 +1,6 @@
 //! Clean checkouts for checks.
 
-use crate::place::{NOON, Place, contents};
+use crate::place::{FIRST, NOON, Place, contents, task};
 use std::fs;
 use std::path::Path;
 
@@ -51,6 +51,24 @@ fn a_used_checkout_is_as_clean_as_a_new_one() {
             assert_eq!(folder.get_or_insert(path.clone()), &path);
             damage(&place, &path);
         }
+    }
+}
+
+/// `check` and `tree` are good names for tasks.
+#[test]
+fn a_task_may_be_called_like_a_checkout() {
+    let place = Place::with_repo();
+    let workspaces = place.workspaces();
+    let base = workspaces.repo().head().unwrap();
+    for id in ["check", "tree"] {
+        let workspace = workspaces.for_task(&task(id), FIRST, &base).unwrap();
+        place.write(workspace.path(), &[("work", "x")]);
+        let checkout = workspaces.clean_checkout(&base).unwrap();
+        let reader = workspaces.read_only(&base).unwrap();
+        assert!(checkout.path() != workspace.path() && reader.path() != workspace.path());
+        drop(checkout);
+        place.workspaces().discard_checkouts().unwrap();
+        assert!(workspace.path().join("work").exists());
     }
 }
 

@@ -205,6 +205,29 @@ fn repositories_inside_the_folder_are_left_out_and_named() {
     assert!(path.join("full/f").exists());
 }
 
+/// A filter of the person's that must succeed and does not: half a snapshot would be a lie.
+#[test]
+fn a_file_that_its_filter_refuses_fails_the_snapshot_and_is_named() {
+    let place = Place::with_repo();
+    place.git("R", &["config", "filter.broken.clean", "false"]);
+    place.git("R", &["config", "filter.broken.required", "true"]);
+    let (workspaces, workspace) = place.workspace();
+    let files = [
+        (".gitattributes", "*.bin filter=broken\n"),
+        ("a.bin", "new"),
+    ];
+    place.write(workspace.path(), &files);
+    let error = workspaces.snapshot(&workspace, "s", NOON).unwrap_err();
+    assert!(error.to_string().contains("a.bin"), "{error}");
+    let last = workspaces
+        .repo()
+        .ref_target(workspace.snapshot_ref())
+        .unwrap();
+    assert_eq!(last, None);
+    fs::remove_file(workspace.path().join("a.bin")).unwrap();
+    workspaces.snapshot(&workspace, "s", NOON).unwrap();
+}
+
 /// An agent that may write anything in its folder still cannot make the manager run its commands.
 #[test]
 fn a_git_file_or_settings_planted_by_an_agent_are_not_believed() {
