@@ -11,7 +11,7 @@ use crate::surroundings::Surroundings;
 use crate::tasks::older_role_names;
 use crate::tree::Fields;
 use engine_core::ids::ModelName;
-use fleet_core::spec::Limits;
+use fleet_core::spec::{Limits, ProviderSpec};
 
 /// What a user set for all their rosters. Empty by default.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,12 @@ impl UserConfig {
     #[must_use]
     pub fn model(&self) -> Option<&ModelName> {
         self.model.as_ref()
+    }
+
+    /// The providers that it declares, by id.
+    pub fn providers(&self) -> impl Iterator<Item = (&str, &ProviderSpec)> {
+        let tables = self.providers.iter();
+        tables.filter_map(|(id, spec)| Some((id.as_str(), spec.as_ref()?)))
     }
 
     /// True when it says where the models of this provider are asked.

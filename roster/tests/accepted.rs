@@ -457,6 +457,8 @@ fn a_configuration_of_limits_lowers_what_is_above_it_and_raises_nothing() {
     let more =
         user_config("[provider.here]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n");
     assert!(!more.sets_only_limits());
+    let ids: Vec<&str> = more.providers().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["here"]);
     assert!(more.declares_provider("here"));
     assert!(!more.declares_provider("there"));
 }

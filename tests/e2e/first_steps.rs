@@ -2,6 +2,7 @@
 
 use crate::environment::TestEnvironment;
 use insta::assert_snapshot;
+use testkit::model_server::ModelServer;
 
 #[test]
 fn the_version_is_one_line_of_data() {
@@ -202,7 +203,37 @@ fn doctor_finds_a_machine_usable() {
     assert_eq!(lines[0]["usable"], true);
     let names = lines[0]["checks"].as_array().expect("a list").iter();
     let names: Vec<&str> = names.filter_map(|check| check["name"].as_str()).collect();
-    assert_eq!(names, ["git", "state", "config", "keys"]);
+    assert_eq!(
+        names,
+        ["git", "repository", "sandbox", "state", "config", "openai"]
+    );
+}
+
+#[test]
+fn doctor_reads_the_configuration() {
+    let environment = TestEnvironment::new();
+    environment.write("home/.config/codewhale/config.toml", "modle = \"x\"\n");
+    let ran = environment.run(&["doctor"]).exits(2);
+    assert!(ran.stdout.contains("has 1 error"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("config show"), "{}", ran.stdout);
+}
+
+#[test]
+fn doctor_asks_the_providers_at_hand_only_when_told_to() {
+    let server = ModelServer::refusing_the_key("who are you");
+    let environment = TestEnvironment::new().with("MY_KEY", "sk-very-secret");
+    let config = "[provider.here]\nkind = \"openai\"\nbase_url = \"@URL@\"\nkey_env = \"MY_KEY\"\n";
+    let config = config.replace("@URL@", &server.base_url());
+    environment.write("home/.config/codewhale/config.toml", &config);
+    let ran = environment.run(&["doctor"]).exits(0);
+    assert!(
+        ran.stdout.contains("with the key in MY_KEY"),
+        "{}",
+        ran.stdout
+    );
+    let ran = environment.run(&["doctor", "--probe"]).exits(6);
+    assert!(ran.stdout.contains("who are you"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("sk-very-secret"), "{}", ran.stdout);
 }
 
 #[test]

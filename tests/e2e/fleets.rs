@@ -362,3 +362,41 @@ prompt = "Look."
     let home = environment.path("work/.git");
     assert!(!home.exists(), "the folder itself becomes no repository");
 }
+
+#[test]
+fn cleaning_takes_finished_folders_away_and_keeps_work_that_is_nowhere_else() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    run(&environment, &[]).exits(0);
+    let roster = ROSTER.replace("@URL@", &server.base_url());
+    environment.write("roster.toml", &roster.replace("test -s made.txt", "false"));
+    run(&environment, &["--name", "failing"]).exits(3);
+    let worktrees = || {
+        let list = environment.git(&["worktree", "list", "--porcelain"]);
+        list.lines().filter(|l| l.starts_with("worktree")).count()
+    };
+    assert!(worktrees() > 1);
+
+    let cleaned = environment.run(&["fleet", "clean", "--json"]).exits(0);
+    let kept = &cleaned.json()[0]["kept"];
+    let kept: Vec<&str> = kept
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|kept| kept["path"].as_str())
+        .collect();
+    assert!(
+        !kept.is_empty() && kept.iter().all(|path| path.contains("failing-")),
+        "{kept:?}"
+    );
+    assert_eq!(worktrees(), 1 + kept.len());
+    let branch = environment.git(&["branch", "--list", "codewhale/small-*/integration"]);
+    assert!(!branch.is_empty(), "what landed stays");
+    let again = environment.run(&["fleet", "clean"]).exits(0);
+    assert!(
+        again.stdout.starts_with("0 folders removed"),
+        "{}",
+        again.stdout
+    );
+    environment.run(&["fleet", "status", "small"]).exits(0);
+}

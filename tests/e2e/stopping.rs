@@ -171,6 +171,12 @@ fn ends_of(records: &[Value]) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// Where each record stands, and its type.
+fn places(records: &[Value]) -> Vec<String> {
+    let place = |r: &Value| format!("{} {}", r["seq"], r["type"]);
+    records.iter().map(place).collect()
+}
+
 #[test]
 fn a_signal_stops_a_run_so_that_it_can_be_resumed() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 143)] {
@@ -233,6 +239,9 @@ fn a_run_can_be_stopped_from_another_terminal() {
     assert_eq!(status["state"], "running");
     assert_eq!(status["manager"], run.child.id());
 
+    environment
+        .run(&["fleet", "clean", status["run"].as_str().expect("an id")])
+        .exits(8);
     let refused = environment.run(&["fleet", "resume", status["run"].as_str().expect("an id")]);
     let refused = refused.exits(8);
     let pid = run.child.id().to_string();
@@ -302,4 +311,25 @@ fn a_killed_run_is_shown_as_interrupted_and_goes_on() {
     let resumed = environment.run(&["fleet", "resume"]).exits(0);
     assert!(resumed.stderr.contains("took over"), "{}", resumed.stderr);
     assert!(!is_sleeping(&sleep));
+}
+
+#[test]
+fn a_follower_sees_every_record_and_ends_with_the_run() {
+    let server = busy_server();
+    let environment = environment(&server);
+    let (run, _) = start_busy(&environment, &server);
+    let mut follower = Run::start(&environment, &["fleet", "logs", "--follow"]);
+    follower.until(|record| record["type"] == "run.opened");
+    run.signal(Signal::INT);
+    let (_, records) = run.end();
+    let (code, followed) = follower.end();
+    assert_eq!(code, Some(0));
+    assert_eq!(places(&followed), places(&records));
+
+    let resumed = environment
+        .run(&["fleet", "resume", "--json"])
+        .exits(0)
+        .json();
+    let all = environment.run(&["fleet", "logs", "-f", "--json"]).exits(0);
+    assert_eq!(places(&all.json()), places(&[records, resumed].concat()));
 }

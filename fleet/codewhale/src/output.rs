@@ -132,7 +132,17 @@ impl Output {
     /// A line of JSON that is on its way to the reader when this returns.
     pub(crate) fn record(&self, json: &str) {
         self.ready_made(json);
+        self.flush();
+    }
+
+    /// Sends data on its way.
+    pub(crate) fn flush(&self) {
         self.data.flush();
+    }
+
+    /// True once the reader of data has gone away.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.data.lock().state, State::Closed)
     }
 
     /// Where a live view is drawn: standard error, when both streams go to a terminal that can.

@@ -80,6 +80,11 @@ impl Report {
         self
     }
 
+    /// What went wrong, in one sentence.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The exit status.
     pub(crate) fn exit(&self) -> Exit {
         self.exit

@@ -5,7 +5,8 @@ use crate::shell::wire::Network;
 use std::sync::OnceLock;
 
 /// What this kernel can hold a command to. Asked once, then remembered: it does not change.
-pub(crate) fn available(network: Network) -> Confinement {
+#[must_use]
+pub fn available(network: Network) -> Confinement {
     static SEALED: OnceLock<Confinement> = OnceLock::new();
     let sealed = *SEALED.get_or_init(ask);
     Confinement {

@@ -12,6 +12,7 @@ mod session;
 mod spawner;
 pub(crate) mod wire;
 
+pub use crate::helper::probe::available as available_confinement;
 pub use background::Background;
 pub use capture::{OUTPUT_MAX_BYTES, Output};
 pub use confinement::{Confinement, Hold};

@@ -1,6 +1,7 @@
 //! `codewhale fleet`: the table of its commands. Never does a command's work.
 
 mod check;
+mod clean;
 mod diff;
 mod init;
 mod inspect;
@@ -33,6 +34,7 @@ pub(crate) enum Fleet {
     Diff(diff::Diff),
     Resume(resume::Resume),
     Stop(stop::Stop),
+    Clean(clean::Clean),
 }
 
 impl Fleet {
@@ -45,6 +47,7 @@ impl Fleet {
             Self::Logs(command) => command.format(),
             Self::Inspect(command) => command.format(),
             Self::Run(command) => command.format(),
+            Self::Clean(command) => command.format(),
             Self::Resume(command) => command.format(),
             Self::Diff(_) | Self::Stop(_) | Self::Init(_) | Self::Schema(_) => Format::Text,
         }
@@ -67,6 +70,7 @@ impl Fleet {
             Self::Inspect(command) => command.run(app),
             Self::Diff(command) => command.run(app),
             Self::Stop(command) => command.run(app),
+            Self::Clean(command) => command.run(app),
         }
     }
 }

@@ -1,9 +1,14 @@
-//! What `doctor` looks at on this machine: git, the state folder, the sandbox, the configuration.
+//! What `doctor` looks at on this machine: git, the repository, the sandbox, the state folder and the
+//! configuration. Asks nobody.
 
 use super::Check;
 use crate::app::App;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::places;
+use crate::repository;
+use engine_tools::shell::{Network, available_confinement};
+use fleet_git::OpenError;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -12,7 +17,13 @@ use std::process::Command;
 
 /// Every look at this machine, in the order shown.
 pub(super) fn all(app: &App) -> Vec<Check> {
-    vec![git(app), state(app), config(app)]
+    vec![
+        git(app),
+        repository(app),
+        sandbox(),
+        state(app),
+        config(app),
+    ]
 }
 
 fn git(app: &App) -> Check {
@@ -20,17 +31,34 @@ fn git(app: &App) -> Check {
         .arg("--version")
         .current_dir(&app.around.folder)
         .output();
-    match output {
-        Ok(output) if output.status.success() => {
-            Check::good("git", String::from_utf8_lossy(&output.stdout).trim())
+    let found = match output {
+        Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        Err(error) => format!("cannot be started: {error}"),
+    };
+    match repository::find(&app.around) {
+        Err(error @ (OpenError::GitMissing | OpenError::GitTooOld { .. })) => {
+            Check::bad("git", found, Exit::Usage).hint(error.to_string())
         }
-        Ok(output) => Check::bad(
-            "git",
-            format!("`git --version` failed: {}", output.status),
-            Exit::Usage,
-        ),
-        Err(error) => Check::bad("git", format!("cannot be started: {error}"), Exit::Usage)
-            .hint("install git 2.38 or newer"),
+        _ => Check::good("git", found),
+    }
+}
+
+fn repository(app: &App) -> Check {
+    match repository::find(&app.around) {
+        Ok(repo) => Check::good("repository", repo.toplevel().display().to_string()),
+        Err(OpenError::GitMissing | OpenError::GitTooOld { .. }) => {
+            Check::warning("repository", "unknown without git")
+        }
+        Err(error) => Check::warning("repository", error.to_string()),
+    }
+}
+
+fn sandbox() -> Check {
+    let held = available_confinement(Network::Denied);
+    match held.shortfall() {
+        None => Check::good("sandbox", "files and network of commands are confined"),
+        Some(shortfall) => Check::warning("sandbox", shortfall)
+            .hint("commands run all the same, and are recorded as ones that may reach outside"),
     }
 }
 
@@ -63,15 +91,21 @@ fn try_writing(folder: &Path) -> io::Result<()> {
 }
 
 fn config(app: &App) -> Check {
-    match app.config_file() {
-        Err(error) => Check::warning("config", error.to_string()),
-        Ok(found) if found.path.exists() => Check::good("config", found.path.display().to_string()),
-        Ok(found) => Check::good(
+    let place = match app.config_file() {
+        Ok(found) => found.path.display().to_string(),
+        Err(error) => return Check::warning("config", error.to_string()),
+    };
+    match Config::read(app) {
+        Ok(config) if config.files.is_empty() => Check::good(
             "config",
-            format!(
-                "none at {}; the defaults are in force",
-                found.path.display()
-            ),
+            format!("none at {place}; the defaults are in force"),
         ),
+        Ok(config) => {
+            let files = config.files.iter().map(|file| &file.place.path);
+            let files: Vec<String> = files.map(|path| path.display().to_string()).collect();
+            Check::good("config", files.join(", "))
+        }
+        Err(report) => Check::bad("config", report.message(), Exit::Usage)
+            .hint("`codewhale config show` shows every error"),
     }
 }

@@ -1,30 +1,75 @@
-//! What `doctor` says of the providers that are known by name: whose key is set, and on request
-//! whether they answer. Never shows a key.
+//! What `doctor` says of the providers at hand: those that are known by name and whose key is set, and
+//! those that the configuration declares; on request, whether they answer. Never shows a key.
 
 use super::Check;
 use crate::app::App;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::report::Report;
-use engine_llm::PlainHttp;
-use engine_llm::providers::{self, ROWS, Row, Setup};
+use engine_llm::providers::{self, ROWS, Setup};
+use fleet_core::spec::ProviderSpec;
 
-/// Which keys are set.
-pub(super) fn keys(app: &App) -> Vec<Check> {
-    let set: Vec<&str> = ROWS
-        .iter()
-        .filter_map(|row| row.key_env)
-        .filter(|variable| app.around.has(variable))
-        .collect();
-    if set.is_empty() {
-        return vec![
-            Check::warning("keys", "no variable of a known provider holds a key")
-                .hint("set for example OPENAI_API_KEY, or use a provider on this machine"),
-        ];
-    }
-    vec![Check::good("keys", format!("set: {}", set.join(", ")))]
+/// A provider that a roster could use here.
+struct AtHand {
+    id: String,
+    base_url: String,
+    key_env: Option<String>,
 }
 
-/// Whether each provider answers whose key is set.
+/// Those whose key is set, and those that were declared.
+fn at_hand(app: &App) -> Vec<AtHand> {
+    let known = ROWS
+        .iter()
+        .filter(|row| row.key_env.is_some_and(|variable| app.around.has(variable)))
+        .map(|row| AtHand {
+            id: row.id.to_owned(),
+            base_url: row.base_url.to_owned(),
+            key_env: row.key_env.map(str::to_owned),
+        });
+    // A configuration that cannot be read is told by its own check.
+    let config = Config::read(app).unwrap_or_default();
+    let declared = config.user.providers().filter_map(|(id, spec)| match spec {
+        ProviderSpec::Openai { base_url, key_env } => Some(AtHand {
+            id: id.to_owned(),
+            base_url: base_url.clone(),
+            key_env: key_env.clone(),
+        }),
+        ProviderSpec::Scripted { .. } => None,
+    });
+    known.chain(declared).collect()
+}
+
+/// Which providers are at hand.
+pub(super) fn keys(app: &App) -> Vec<Check> {
+    let found = at_hand(app);
+    if found.is_empty() {
+        return vec![
+            Check::warning(
+                "providers",
+                "no key of a known provider is set, none is declared",
+            )
+            .hint("set for example OPENAI_API_KEY, or use a provider on this machine"),
+        ];
+    }
+    found.iter().map(|provider| key(app, provider)).collect()
+}
+
+fn key(app: &App, provider: &AtHand) -> Check {
+    let AtHand {
+        id,
+        base_url,
+        key_env,
+    } = provider;
+    match key_env {
+        None => Check::good(id, format!("{base_url}, without a key")),
+        Some(name) if app.around.has(name) => {
+            Check::good(id, format!("{base_url}, with the key in {name}"))
+        }
+        Some(name) => Check::warning(id, format!("{base_url}, but {name} is not set")),
+    }
+}
+
+/// Whether each provider at hand answers and takes its key.
 ///
 /// # Errors
 /// When no connection can be made at all.
@@ -33,30 +78,29 @@ pub(super) fn probes(app: &App) -> Result<Vec<Check>, Report> {
         .enable_all()
         .build()
         .map_err(|error| Report::storage("The network cannot be used").because(&error))?;
-    let with_key = ROWS
-        .iter()
-        .filter(|row| row.key_env.is_some_and(|variable| app.around.has(variable)));
     Ok(runtime.block_on(async {
         let mut checks = Vec::new();
-        for row in with_key {
-            checks.push(probe(app, row).await);
+        for provider in at_hand(app) {
+            checks.push(probe(app, provider).await);
         }
         checks
     }))
 }
 
-async fn probe(app: &App<'_>, row: &Row) -> Check {
-    let setup = Setup::Chat {
-        base_url: row.base_url.to_owned(),
-        key_env: row.key_env.map(str::to_owned),
-    };
+async fn probe(app: &App<'_>, provider: AtHand) -> Check {
+    let AtHand {
+        id,
+        base_url,
+        key_env,
+    } = provider;
+    let setup = Setup::Chat { base_url, key_env };
     let env = |name: &str| app.around.text(name).map(str::to_owned);
-    let model = match providers::build(&setup, &env, PlainHttp::LoopbackOnly) {
+    let model = match providers::build(&setup, &env, app.around.plain_http()) {
         Ok(model) => model,
-        Err(error) => return Check::bad(row.id, error.to_string(), Exit::Provider),
+        Err(error) => return Check::bad(id, error.to_string(), Exit::Provider),
     };
     match model.probe().await {
-        Ok(()) => Check::good(row.id, "answers and takes the key"),
-        Err(error) => Check::bad(row.id, error.to_string(), Exit::Provider),
+        Ok(()) => Check::good(id, "answers"),
+        Err(error) => Check::bad(id, error.to_string(), Exit::Provider),
     }
 }

@@ -14,19 +14,22 @@ use fleet_core::record::Record;
 use fleet_runtime::codec::FleetCodec;
 use fleet_runtime::store::stamp_of;
 use fleet_tui::line::{Line, Tone};
-use ledger::Entry;
+use ledger::{Entry, FollowError, Follower, Seq};
 
 /// Print what happened in a run
 ///
 /// With --json, one record a line: type, seq, at, run, task, attempt and the record's own fields.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  codewhale fleet logs\n  codewhale fleet logs --task tests\n  codewhale fleet logs --json | jq 'select(.type == \"tool.started\")'"
+    after_help = "Examples:\n  codewhale fleet logs\n  codewhale fleet logs -f\n  codewhale fleet logs --task tests\n  codewhale fleet logs --json | jq 'select(.type == \"tool.started\")'"
 )]
 pub(crate) struct Logs {
     /// Id of the run, or the beginning of it [default: the newest]
     #[arg(value_name = "RUN")]
     run: Option<String>,
+    /// Go on as the run does, until it ends
+    #[arg(short, long)]
+    follow: bool,
     /// Only what concerns this task
     #[arg(long, value_name = "TASK")]
     task: Option<TaskId>,
@@ -46,11 +49,38 @@ impl Logs {
     /// When there is no such run, or its ledger is damaged; what stands before is printed.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         let run = Runs::of(app)?.find(self.run.as_deref())?;
+        if self.follow {
+            return self.follow(app, &run);
+        }
         ledger::replay(&run.path, &FleetCodec, &mut |entry| {
             self.print(app, &run, &entry);
             Ok(())
         })
         .map_err(|error| read_report(&error))?;
+        Ok(Exit::Done)
+    }
+
+    /// Prints until the end of the run: the last one, when it was resumed after an earlier end.
+    fn follow(&self, app: &App, run: &RunFolder) -> Result<Exit, Report> {
+        let mut recorded = Seq(0);
+        ledger::replay(&run.path, &FleetCodec, &mut |entry: Entry<Record>| {
+            recorded = entry.seq;
+            Ok(())
+        })
+        .map_err(|error| read_report(&error))?;
+        let (follower, _stop) = Follower::start(&run.path, FleetCodec, Seq(0))
+            .map_err(|error| follow_report(&error))?;
+        for entry in follower {
+            let entry = entry.map_err(|error| follow_report(&error))?;
+            self.print(app, run, &entry);
+            app.output.flush();
+            let is_end = |record| matches!(record, &Record::RunEnded(_));
+            let ends = entry.records.iter().any(is_end);
+            let is_last = entry.seq.next() >= recorded;
+            if (ends && is_last) || app.output.is_closed() {
+                break;
+            }
+        }
         Ok(Exit::Done)
     }
 
@@ -73,6 +103,15 @@ impl Logs {
                 let line = record_line::placed(&run.id, stamp, record);
                 app.output.ready_made(&line);
             }
+        }
+    }
+}
+
+fn follow_report(error: &FollowError) -> Report {
+    match error {
+        FollowError::Replay(error) => read_report(error),
+        FollowError::Watch { .. } => {
+            Report::storage(error.to_string()).hint("leave --follow out to print what there is")
         }
     }
 }
