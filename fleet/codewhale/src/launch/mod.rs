@@ -17,7 +17,7 @@ use engine_core::content::Content;
 use engine_core::record::Json;
 use engine_runtime::Observer;
 use engine_tools::mask::Mask;
-use engine_tools::shell::{CommandEnv, HelperProgram, ShellRunner, Spawner};
+use engine_tools::shell::{CommandEnv, HelperProgram, Scratch, ShellRunner, Spawner};
 use fleet_core::ids::{BranchName, RunId};
 use fleet_core::record::RunOpened;
 use fleet_core::spec::{RunSpec, Site, TaskSpec};
@@ -189,6 +189,8 @@ fn manage(ready: Ready<'_>, store: Store, beginning: Beginning) -> Result<Manage
         models,
         observer,
     } = ready;
+    // Commands of a manager that was killed had their temporary files there.
+    Scratch::remove_abandoned(&std::env::temp_dir());
     let copy: Vec<PathBuf> = plan.workspace.copy.iter().map(PathBuf::from).collect();
     let workspaces = ground
         .repo()
