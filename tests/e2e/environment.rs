@@ -65,7 +65,8 @@ impl TestEnvironment {
         ran.stdout.trim_end().to_owned()
     }
 
-    fn root(&self) -> &str {
+    /// The folder of the test.
+    pub(crate) fn root(&self) -> &str {
         self.folder.path().to_str().expect("a path of text")
     }
 
@@ -109,7 +110,8 @@ impl TestEnvironment {
         self.ran(&output)
     }
 
-    fn ran(&self, output: &Output) -> Ran {
+    /// What a process left, in this environment.
+    pub(crate) fn ran(&self, output: &Output) -> Ran {
         let text = |bytes: &[u8]| {
             let text = std::str::from_utf8(bytes).expect("output is text");
             text.replace(self.root(), "$T")

@@ -1,11 +1,16 @@
 //! The binary from outside: real processes, real git, an environment of its own. Never calls into the
 //! product's crates and never leaves the loopback address.
 
+mod crash;
+mod crew;
 mod environment;
 mod exec;
 mod first_steps;
 mod fleets;
 mod rosters;
+mod started;
 mod stopping;
+mod story;
 mod streams;
 mod terminal;
+mod wait;

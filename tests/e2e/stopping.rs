@@ -1,12 +1,12 @@
 //! Stopping a run from outside, and going on with it: nothing is lost, nothing is left running.
 
 use crate::environment::TestEnvironment;
+use crate::wait::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
 use testkit::model_server::{Gate, ModelServer, Reply, Script, sse};
 
 /// Two tasks side by side: one that will be in a command, one in the middle of an answer.
@@ -29,10 +29,6 @@ id = "talker"
 role = "scout"
 prompt = "TALK"
 "#;
-
-/// Longest time that something is waited for, and how often it is looked for.
-const WAIT_MAX: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A run in its own process, read record by record.
 struct Run {
@@ -136,23 +132,10 @@ fn start_busy(environment: &TestEnvironment, server: &ModelServer) -> (Run, Stri
     (run, folder)
 }
 
-/// Looks again and again until something is the case: another process tells nobody when it is.
-#[track_caller]
-fn wait_until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(start.elapsed() < WAIT_MAX, "waited in vain: {what}");
-        std::thread::park_timeout(LOOK_EVERY);
-    }
-}
-
 /// The process of the sleeper's command, once it sleeps.
 fn sleeper_in(folder: &str) -> String {
     let file = Path::new(folder).join("pid");
-    wait_until("the command sleeps", || {
+    eventually("the command sleeps", || {
         let text = std::fs::read_to_string(&file).ok()?;
         let pid = text.trim().to_owned();
         is_sleeping(&pid).then_some(pid)
@@ -225,7 +208,7 @@ fn a_second_interrupt_waits_for_nothing() {
     let (exit, _) = run.end();
     assert_eq!(exit, Some(130));
     server.wait_until(|seen| seen.in_flight == 0);
-    wait_until("the command ends", || (!is_sleeping(&sleep)).then_some(()));
+    eventually("the command ends", || (!is_sleeping(&sleep)).then_some(()));
     environment.run(&["fleet", "resume"]).exits(0);
 }
 

@@ -78,6 +78,10 @@ const SLEEPERS: &[Exception] = &[
         reason: "a foreign process tells nobody when it ends; a deadline bounds the looking",
     },
     Exception {
+        file: "tests/e2e/wait.rs",
+        reason: "another process tells nobody what it has done; a deadline bounds the looking",
+    },
+    Exception {
         file: "tests/testkit/src/model_server/connection.rs",
         reason: "a slow server is played by being slow",
     },
