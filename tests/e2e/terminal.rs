@@ -5,6 +5,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::process::Command;
+use testkit::model_server::{ModelServer, Reply};
 
 /// Runs a command with its standard streams in a terminal. Returns all that it showed.
 fn shown_in_terminal(command: &mut Command) -> String {
@@ -83,4 +84,64 @@ fn control_characters_of_arguments_never_reach_the_terminal() {
     let text = shown(&environment, &["-C", "\u{1b}[2Jx", "doctor"]);
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert!(text.contains("␛[2Jx"), "{text:?}");
+}
+
+/// A repository beside a roster of two tasks that answer at once.
+fn with_fleet(server: &ModelServer) -> TestEnvironment {
+    let environment = TestEnvironment::new().with_repository();
+    let task =
+        |id: &str| format!("[[task]]\nid = \"{id}\"\nrole = \"scout\"\nprompt = \"Look.\"\n");
+    let roster = format!(
+        "model = \"here/m\"\n[provider.here]\nkind = \"openai\"\nbase_url = \"{}\"\n{}{}",
+        server.base_url(),
+        task("one"),
+        task("two"),
+    );
+    environment.write("roster.toml", &roster);
+    environment
+}
+
+/// The escape sequences of a text, each from its `[` to its letter.
+fn sequences(text: &str) -> Vec<&str> {
+    let starts = text.match_indices('\u{1b}').map(|(at, _)| &text[at + 1..]);
+    starts
+        .map(|rest| {
+            let end = rest.find(|c: char| c.is_ascii_alphabetic());
+            &rest[..=end.expect("a sequence ends")]
+        })
+        .collect()
+}
+
+#[test]
+fn a_run_is_drawn_in_place_and_leaves_nothing_to_restore() {
+    let server = ModelServer::answering(|_| Reply::text("Seen \u{1b}[2J that."));
+    let environment = with_fleet(&server);
+    let text = shown(&environment, &["fleet", "run", "../roster.toml"]);
+    assert!(text.contains("running"), "{text}");
+    let harmless = |sequence: &&str| {
+        let body = sequence.strip_prefix('[').unwrap_or(sequence);
+        matches!(body, "J" | "?2026h" | "?2026l") || body.ends_with('m') || body.ends_with('A')
+    };
+    let strange: Vec<&str> = sequences(&text)
+        .into_iter()
+        .filter(|s| !harmless(s))
+        .collect();
+    assert_eq!(strange, [""; 0], "{text}");
+    let (_, after) = text.rsplit_once("\u{1b}[J").expect("the view goes");
+    assert!(after.contains("done"), "{after}");
+    assert!(after.contains("2 settled"), "{after}");
+}
+
+#[test]
+fn a_run_with_no_color_is_told_in_plain_lines() {
+    let server = ModelServer::answering(|_| Reply::text("Seen."));
+    let environment = with_fleet(&server).with("NO_COLOR", "1");
+    for arguments in [
+        &["fleet", "run", "../roster.toml"][..],
+        &["fleet", "status"],
+    ] {
+        let text = shown(&environment, arguments);
+        assert!(text.contains("2 settled"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
 }

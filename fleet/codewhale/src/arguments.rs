@@ -30,19 +30,19 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
-    /// Work as if started in DIR.
+    /// Work as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub(crate) folder: Option<PathBuf>,
-    /// Read this configuration instead of the usual one.
+    /// Read this configuration instead of the usual one
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Say more on standard error; twice says most.
+    /// Say more on standard error; twice says most
     #[arg(short, long, action = ArgAction::Count, global = true)]
     pub(crate) verbose: u8,
-    /// Append a trace of what happens to this file.
+    /// Append a trace of what happens to this file
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) log: Option<PathBuf>,
-    /// When to use colours.
+    /// When to use colours
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
     pub(crate) color: Color,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Globals {
 /// The option of commands that also print for programs.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct JsonOption {
-    /// Print JSON instead of text.
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

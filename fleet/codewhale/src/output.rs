@@ -14,12 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// When to use colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
-    /// In a terminal, unless NO_COLOR is set.
+    /// In a terminal, unless NO_COLOR is set
     #[default]
     Auto,
-    /// Everywhere.
+    /// Everywhere
     Always,
-    /// Nowhere.
+    /// Nowhere
     Never,
 }
 
