@@ -123,3 +123,38 @@ fn only_the_beginning_of_a_first_line_or_a_hole_may_be_a_torn_first_line() {
         assert_eq!(may_be_torn_first(bytes), expected, "{bytes:?}");
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_line_is_taken_apart_into_what_it_was_formed_of_and_no_changed_byte_keeps_its_sum(
+        seq in 1_u64.., epoch in 1_u32.., texts in proptest::collection::vec("\\PC{0,20}", 0..4),
+        place in 0_usize..1000, change in 1_u8..,
+    ) {
+        let quoted: Vec<String> =
+            texts.iter().map(|text| format!(r#"{{"type":"x","t":{text:?}}}"#)).collect();
+        let records = quoted.join(",");
+        let before = Sum::chained(None, records.as_bytes());
+        let at = DateTime::UNIX_EPOCH;
+        let new = NewLine { seq: Seq(seq), epoch: Epoch(epoch), durable: Seq(seq - 1), at, records: records.as_bytes() };
+        let mut bytes = Vec::new();
+        new.form(Some(&before), &mut bytes);
+        let (body, sum) = split(&bytes[..bytes.len() - 1]).unwrap();
+        let read = envelope(body).unwrap();
+        proptest::prop_assert_eq!((read.seq, read.epoch, read.durable), (Seq(seq), Epoch(epoch), Seq(seq - 1)));
+        proptest::prop_assert_eq!(read.records, format!("[{records}]"));
+
+        let index = place % (bytes.len() - 1);
+        bytes[index] ^= change;
+        let changed = split(&bytes[..bytes.len() - 1])
+            .is_some_and(|(body, found)| Sum::chained(Some(&before), body) == found);
+        proptest::prop_assert!(!changed, "byte {} may be changed to {}", index, bytes[index]);
+        proptest::prop_assert!(sum.as_str().len() == 32);
+    }
+
+    #[test]
+    fn no_bytes_make_the_parsers_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        let _ = (split(&bytes), version(&bytes), envelope(&bytes), may_be_torn_first(&bytes));
+        let line = [br#"{"v":1,"seq":"#, bytes.as_slice()].concat();
+        let _ = envelope(&line);
+    }
+}

@@ -93,7 +93,7 @@ fn place(error: &ReplayError) -> &Place {
 
 #[test]
 fn every_truncation_is_noticed() {
-    let sample = Sample::of(40);
+    let sample = Sample::of(25);
     for length in 0..sample.ledger.len() {
         // A line that lacks only its line feed is whole.
         let bad = sample.line_at(length + 1);
@@ -189,6 +189,15 @@ fn what_a_damage_says() {
     changed[sample.starts[3] + 100] ^= 1;
     let error = read(&SimDisk::with(&[("ledger.jsonl", &changed)])).unwrap_err();
     insta::assert_snapshot!(error, @"the ledger is damaged at /run/ledger.jsonl, line 4, byte 480: expected sum 74cfa5af4f5e88f030633f2f6e5f16a2, found sum 1ec07a097523758a642f1cbec77ad39d");
+
+    let mut changed = sample.ledger.clone();
+    changed[sample.starts[8] + 100] ^= 1;
+    let files = [
+        ("ledger.jsonl", &changed[..]),
+        ("durable", &sample.durable[..]),
+    ];
+    let error = read(&SimDisk::with(&files)).unwrap_err();
+    insta::assert_snapshot!(error, @"the ledger is damaged at /run/ledger.jsonl, line 9, byte 1297: expected sum 9c172e59aad61393bf843808a97cf044, found sum 53873fe53e85a00434423b04aea8c44f");
 
     let cut = &sample.ledger[..sample.starts[5]];
     let files = [("ledger.jsonl", cut), ("durable", &sample.durable[..])];
