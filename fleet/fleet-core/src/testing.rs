@@ -191,6 +191,7 @@ impl Bench {
                 exit: Some(i32::from(attempt == AttemptNo(1))),
                 output: Content::from("out"),
                 millis: 1,
+                unconfined: None,
             }
             .into(),
             EffectKind::PrepareLanding => {

@@ -2,6 +2,7 @@
 //! ledger, and performs what is owed once its intent is durable. Never decides by itself, never
 //! prints, and never knows how a roster or a command line is written.
 
+pub mod blobs;
 pub mod clock;
 pub mod codec;
 pub mod control;

@@ -1,6 +1,6 @@
 //! The one bounded queue into the manager. Senders wait for room; the manager never does.
 
-use crate::store::Blobbed;
+use crate::blobs::Blobbed;
 use fleet_core::decide::{Input, Reply};
 use ledger::BlobError;
 use std::sync::Arc;

@@ -93,6 +93,7 @@ impl Sim {
             exit: Some(i32::from(!World::check_passes(agent, index, self.seed))),
             output: Content::from("out"),
             millis: 1,
+            unconfined: None,
         }
         .into()
     }

@@ -9,7 +9,7 @@ use crate::runs::not_opened;
 use fleet_core::spec::ProviderSpec;
 use fleet_core::state::FleetState;
 use fleet_core::view::{Manager, RunView};
-use fleet_runtime::store::RunBlobs;
+use fleet_runtime::blobs::RunBlobs;
 use fleet_tui::line::{Line, Tone};
 use fleet_tui::picture::{self, Room};
 use std::path::Path;

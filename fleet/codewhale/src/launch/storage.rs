@@ -4,8 +4,8 @@ use super::{Report, TaskSpec};
 use crate::exit::Exit;
 use fleet_core::record::Record;
 use fleet_core::state::FleetState;
+use fleet_runtime::blobs::RunBlobs;
 use fleet_runtime::codec::FleetCodec;
-use fleet_runtime::store::RunBlobs;
 use ledger::{OpenError, ReplayError, Trouble};
 use std::path::Path;
 

@@ -3,6 +3,7 @@
 
 mod admit;
 mod advance;
+mod large;
 
 use crate::record::{
     AttemptEnd, AttemptFinished, EndState, ModelFailed, Record, RunEnded, RunOpened, RunOutcome,

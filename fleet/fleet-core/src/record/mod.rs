@@ -1,6 +1,7 @@
 //! The vocabulary of the ledger: every fact a run can state, with its `type` text. Never progress:
 //! token deltas, heartbeats and frames have no record.
 
+mod large;
 mod run;
 mod work;
 
@@ -8,6 +9,7 @@ pub use engine_core::record::{
     ModelFailed, ModelRequested, ModelResponded, ToolFinished, ToolStarted, VerdictGiven,
     WorkspaceSnapshotted,
 };
+pub(crate) use large::move_text;
 pub use run::{RunEnded, RunOpened, RunOutcome, RunResumed};
 pub use work::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
@@ -15,9 +17,8 @@ pub use work::{
     WorkLanded, WorkspaceReady,
 };
 
-use engine_core::content::{BlobRef, Content};
 use engine_core::ids::TaskId;
-use engine_core::record::{AgentRecord, Json};
+use engine_core::record::AgentRecord;
 
 /// Why a record's text could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -161,53 +162,6 @@ impl Record {
             Self::ReviewGiven(r) => AgentRecord::VerdictGiven(r),
             _ => return None,
         })
-    }
-
-    /// Moves what is too large for a line into blobs.
-    ///
-    /// # Errors
-    /// What `put` answers.
-    pub fn externalize<E>(
-        &mut self,
-        put: &mut dyn FnMut(&[u8]) -> Result<BlobRef, E>,
-    ) -> Result<(), E> {
-        for content in self.contents_mut() {
-            if content.is_too_large()
-                && let Content::Inline(text) = content
-            {
-                *content = Content::Blob(put(text.as_bytes())?);
-            }
-        }
-        if let Some(json) = self.json_mut()
-            && json.is_too_large()
-        {
-            let blob = put(json.text().as_bytes())?;
-            *json = Json::of(&blob).expect("a blob reference is plain JSON");
-        }
-        Ok(())
-    }
-
-    fn contents_mut(&mut self) -> Vec<&mut Content> {
-        match self {
-            Self::RunOpened(r) => r.roster.iter_mut().collect(),
-            Self::ModelRequested(r) => r.told.iter_mut().collect(),
-            Self::ToolFinished(r) => vec![&mut r.text],
-            Self::ReviewGiven(r) => vec![&mut r.findings],
-            Self::CheckFinished(r) => vec![&mut r.output],
-            Self::AttemptFinished(r) => match &mut r.end {
-                AttemptEnd::Finished { text } => vec![text],
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        }
-    }
-
-    fn json_mut(&mut self) -> Option<&mut Json> {
-        match self {
-            Self::RunOpened(r) => Some(&mut r.tasks),
-            Self::ModelResponded(r) => Some(&mut r.answer),
-            _ => None,
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Records: both directions of their JSON.
 
 use super::*;
+use engine_core::content::{BlobRef, Content};
 use engine_core::ids::AttemptNo;
 
 #[test]

@@ -214,6 +214,9 @@ pub struct CheckFinished {
     pub output: Content,
     /// How long it took, in milliseconds.
     pub millis: u64,
+    /// What of the sandbox the kernel did not hold; absent when all of it was held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfined: Option<String>,
 }
 
 /// On which tree a check runs.

@@ -143,6 +143,7 @@ fn work_samples(attempt: AttemptNo) -> Vec<Record> {
             exit: Some(0),
             output: Content::from(""),
             millis: 1,
+            unconfined: None,
         }
         .into(),
     ];

@@ -10,7 +10,7 @@ use engine_core::content::Content;
 use engine_core::ids::Tokens;
 use engine_core::outcome::{AgentOutcome, Ending, FailureKind};
 use engine_core::prompt::{
-    Handover, Lesson, Order, Review, Standing, first_message, system_prompt,
+    DIFF_MAX_BYTES, Handover, Lesson, Order, Review, Standing, first_message, system_prompt,
 };
 use engine_core::record::AgentRecord;
 use engine_core::tool::Access;
@@ -29,8 +29,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Most output tokens of one answer.
 const OUTPUT_MAX: Tokens = Tokens(8_192);
-/// Most bytes of a difference shown to a reviewer; the reviewer's tools show the rest.
-const DIFF_MAX_BYTES: usize = 64 * 1024;
 /// Longest message of a failed attempt in a record, in characters.
 const MESSAGE_MAX_CHARS: usize = 2_000;
 
@@ -126,7 +124,8 @@ impl Inner {
             Network::Denied
         };
         tools.narrow.clone_from(&job.role.tools);
-        tools.env = self.gear.env.clone();
+        let author = format!("codewhale {}", job.task.role);
+        tools.env = self.gear.env.clone().with("GIT_AUTHOR_NAME", author);
         tools.mask = self.gear.mask.clone();
         tools.writable = writable;
         Ok(Equipped {

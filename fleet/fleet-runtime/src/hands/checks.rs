@@ -102,5 +102,6 @@ fn record(job: CheckJob, finished: &Finished) -> Record {
         exit,
         output: Content::from(finished.output.text.clone()),
         millis: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+        unconfined: finished.confinement.shortfall(),
     })
 }

@@ -1,8 +1,8 @@
 //! The hands that really do it: with git, models and processes. Never shared between runs.
 
 use super::{Hands, Job};
+use crate::blobs::RunBlobs;
 use crate::mailbox::Mailbox;
-use crate::store::RunBlobs;
 use dashmap::DashMap;
 use engine_core::ids::AgentId;
 use engine_llm::Model;

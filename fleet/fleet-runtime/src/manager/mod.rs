@@ -11,12 +11,13 @@ mod job;
 
 pub use job::{AgentJob, CheckJob, CommitJob, Job, LandJob, LandingJob, PrepareJob};
 
+use crate::blobs::{Blobbed, RunBlobs};
 use crate::clock::Clock;
 use crate::control::{Control, StopRequest};
 use crate::hands::Hands;
 use crate::history::Histories;
 use crate::mailbox::{Letter, Mailbox};
-use crate::store::{Blobbed, DurableLines, RunBlobs, Store, stamp_of};
+use crate::store::{DurableLines, Store, stamp_of};
 use effects::Effects;
 use fleet_core::decide::{Ask, Input, Reply, decide};
 use fleet_core::record::{Record, RunEnded, RunOpened};
