@@ -2,6 +2,9 @@
 
 use crate::environment::TestEnvironment;
 use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use testkit::model_server::{ModelServer, Reply, Script};
 
 /// An environment whose model is asked at this server.
@@ -129,4 +132,29 @@ fn an_agent_that_fails_prints_nothing_as_its_answer() {
     let ran = asking(&server).run(&["exec", "Look."]).exits(1);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("no such model"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_answer_that_was_cut_off_can_be_had_later() {
+    let first = AtomicBool::new(true);
+    let server = ModelServer::answering(move |_| {
+        if first.swap(false, Ordering::SeqCst) {
+            return Reply::bytes().stall();
+        }
+        Reply::text("Four.")
+    });
+    let environment = asking(&server).with_repository();
+    let mut command = environment.command(&["exec", "What is 2 + 2?"]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    server.wait_until(|seen| seen.in_flight == 1);
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a pid"), Signal::INT).expect("a process of ours");
+    assert_eq!(child.wait().expect("an end").code(), Some(130));
+
+    let resumed = environment.run(&["fleet", "resume"]).exits(0);
+    assert_eq!(resumed.stdout, "Four.\n");
 }

@@ -273,6 +273,23 @@ fn of_several_unfinished_runs_one_must_be_named() {
 }
 
 #[test]
+fn a_run_whose_provider_is_gone_is_left_as_it_is() {
+    let server = busy_server();
+    let environment = environment(&server);
+    let (run, _) = start_busy(&environment, &server);
+    run.signal(Signal::INT);
+    run.end();
+    drop(server);
+    let ledger = || {
+        let logged = environment.run(&["fleet", "logs", "--json"]).exits(0);
+        logged.stdout
+    };
+    let before = ledger();
+    environment.run(&["fleet", "resume"]).exits(6);
+    assert_eq!(ledger(), before);
+}
+
+#[test]
 fn a_killed_run_is_shown_as_interrupted_and_goes_on() {
     let server = busy_server();
     let environment = environment(&server);

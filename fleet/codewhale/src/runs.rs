@@ -215,6 +215,18 @@ impl ReadRun {
     }
 }
 
+/// What to say of a run that another process is at work on.
+pub(crate) fn held(run: &RunFolder, holder: &Holder) -> Report {
+    Report::new(
+        Exit::Storage,
+        format!("The run `{}` is held by {holder}", run.id),
+    )
+    .hint(format!(
+        "watch it with `codewhale fleet logs -f {0}`, or end it with `codewhale fleet stop {0}`",
+        run.id
+    ))
+}
+
 /// What to say of a run whose ledger holds nothing.
 pub(crate) fn not_opened(run: &str) -> Report {
     Report::new(

@@ -6,7 +6,7 @@ use crate::arguments::{Format, JsonOption};
 use crate::exit::Exit;
 use crate::launch::Ground;
 use crate::report::Report;
-use crate::runs::{ReadRun, RunFolder, Runs};
+use crate::runs::{ReadRun, Runs, held};
 use fleet_core::ids::RunId;
 use fleet_core::record::Record;
 use fleet_git::{Removal, Workspaces};
@@ -67,7 +67,7 @@ impl Clean {
         for folder in chosen {
             let run = ReadRun::of(folder);
             match (&self.run, &run.manager) {
-                (Some(_), Some(holder)) => return Err(at_work(&run.folder, holder)),
+                (Some(_), Some(holder)) => return Err(held(&run.folder, holder)),
                 (None, _) if run.manager.is_some() || run.state.is_unfinished() => {}
                 _ => clean(app, &run, &mut outcome)?,
             }
@@ -78,14 +78,6 @@ impl Clean {
         }
         Ok(Exit::Done)
     }
-}
-
-fn at_work(run: &RunFolder, holder: &ledger::Holder) -> Report {
-    Report::new(
-        Exit::Storage,
-        format!("The run `{}` is held by {holder}", run.id),
-    )
-    .hint(format!("stop it first: codewhale fleet stop {}", run.id))
 }
 
 fn clean(app: &App, run: &ReadRun, outcome: &mut Outcome) -> Result<(), Report> {

@@ -6,7 +6,8 @@ use crate::attend::{self, Show};
 use crate::exit::Exit;
 use crate::launch::{self, Ground, Models};
 use crate::report::Report;
-use crate::runs::{RunFolder, Runs};
+use crate::runs::{self, ReadRun, Runs};
+use fleet_core::spec::{RunSpec, Site};
 use std::path::Path;
 
 /// Go on with a run that was stopped or cut off
@@ -36,38 +37,49 @@ impl Resume {
     /// When there is nothing to go on with, another process holds it, its ledger is damaged, or the
     /// manager could not go on.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let folder = Runs::of(app)?.find_unfinished(self.run.as_deref())?;
-        let store = launch::take(&folder.path)?;
-        let Some(run) = store.state().run() else {
-            return Err(crate::runs::not_opened(&folder.id));
-        };
-        if !store.state().is_unfinished() {
-            return Err(finished(&folder));
-        }
-        let (plan, place) = (run.plan.clone(), run.repository.clone());
-        if let Some(left) = store.left() {
-            app.output.say(took_over(left));
-        }
+        let run = ReadRun::of(Runs::of(app)?.find_unfinished(self.run.as_deref())?);
+        let folder = run.folder.path.clone();
+        let (plan, place) = unfinished(run)?;
         let models = Models::of(&plan, &app.around)?;
         let runtime = attend::runtime()?;
         runtime.block_on(models.probe())?;
         let mut around = app.around.clone();
         around.folder = Path::new(&place).to_owned();
         let ground = Ground::of_folder(&around)?;
+        // Taken last: a run that cannot go on yet is left as it is.
+        let store = launch::take(&folder)?;
+        if let Some(left) = store.left() {
+            app.output.say(took_over(left));
+        }
         let launched = {
             let _inside = runtime.enter();
-            launch::resume(&ground, &folder.path, store, models, None)?
+            launch::resume(&ground, &folder, store, models, None)?
         };
-        let show = Show::for_format(self.format(), Show::Progress);
+        let for_people = match plan.workspace.site {
+            Site::Worktrees => Show::Progress,
+            Site::Here => Show::Result,
+        };
+        let show = Show::for_format(self.format(), for_people);
         attend::attend(app, runtime, launched, show)
     }
 }
 
-fn finished(run: &RunFolder) -> Report {
-    Report::usage(format!("The run `{}` is finished", run.id)).hint(format!(
-        "see how it ended: codewhale fleet status {}",
-        run.id
-    ))
+/// The plan of a run that can be gone on with, and the folder that it works on.
+fn unfinished(run: ReadRun) -> Result<(RunSpec, String), Report> {
+    if let Some(damage) = run.damage {
+        return Err(damage);
+    }
+    if let Some(holder) = &run.manager {
+        return Err(runs::held(&run.folder, holder));
+    }
+    let opened = run.state.run();
+    let opened = opened.ok_or_else(|| runs::not_opened(&run.folder.id))?;
+    if !run.state.is_unfinished() {
+        let id = &run.folder.id;
+        return Err(Report::usage(format!("The run `{id}` is finished"))
+            .hint(format!("see how it ended: codewhale fleet status {id}")));
+    }
+    Ok((opened.plan.clone(), opened.repository.clone()))
 }
 
 fn took_over(left: &ledger::Left) -> String {
