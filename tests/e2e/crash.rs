@@ -1,7 +1,7 @@
 //! `kill -9` of the manager, anywhere: what was answered is not asked again, what was done is not
 //! done twice, and the run ends with the same work as one that nothing happened to.
 
-use crate::crew::{ANSWERS, Crew, ends_as, hold_git, name_of};
+use crate::crew::{ANSWERS, Crew, ends_as, hold_git};
 use crate::environment::TestEnvironment;
 use crate::started::Started;
 use crate::story::Tokens;
@@ -102,10 +102,7 @@ impl<'a> Lives<'a> {
         match when {
             When::Asked(name) => {
                 let before = self.deaths.last().map_or(0, |death| death.asked);
-                crew.server.wait_until(|seen| {
-                    let new = &seen.requests[before..];
-                    new.iter().any(|r| name_of(r) == name)
-                });
+                crew.wait_until_asked(name, before);
             }
             When::Line(line) => crew.wait_for_line(line),
             When::Held(_) | When::Git(_) => crew.wait_for_process("sleep 0.02"),

@@ -157,6 +157,31 @@ impl Crew {
         self.server.requests().iter().map(name_of).collect()
     }
 
+    /// Waits until the server is asked for this answer after the first `before` requests.
+    pub(crate) fn wait_until_asked(&self, name: &str, before: usize) {
+        self.server.wait_until(|seen| {
+            let new = seen.requests.iter().skip(before);
+            new.map(name_of).any(|asked| asked == name)
+        });
+    }
+
+    /// Waits until a run whose only agent waits for its answer has no more to write.
+    #[track_caller]
+    pub(crate) fn wait_until_quiet(&self) {
+        eventually("the ledger ends with its closing line", || {
+            let text = std::fs::read_to_string(self.ledger()).ok()?;
+            let last = text.lines().last()?;
+            last.contains("\"records\":[]").then_some(())
+        });
+    }
+
+    /// The id of the only run.
+    pub(crate) fn run_id(&self) -> String {
+        let folder = self.run_folder().expect("there is a run");
+        let name = folder.file_name().expect("a folder has a name");
+        name.display().to_string()
+    }
+
     /// The folder of the only run.
     pub(crate) fn run_folder(&self) -> Option<PathBuf> {
         let runs = self.environment.path("work/.git/codewhale/runs");
@@ -203,9 +228,7 @@ impl Crew {
     /// The tree on the integration branch.
     #[track_caller]
     pub(crate) fn landed_tree(&self) -> String {
-        let run = self.run_folder().expect("there is a run");
-        let run = run.file_name().expect("a name").display().to_string();
-        let tree = format!("codewhale/{run}/integration^{{tree}}");
+        let tree = format!("codewhale/{}/integration^{{tree}}", self.run_id());
         self.environment.git(&["rev-parse", &tree])
     }
 

@@ -7,6 +7,7 @@ mod environment;
 mod exec;
 mod first_steps;
 mod fleets;
+mod holding;
 mod rosters;
 mod started;
 mod stopping;
