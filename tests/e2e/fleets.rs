@@ -404,3 +404,26 @@ fn cleaning_takes_finished_folders_away_and_keeps_work_that_is_nowhere_else() {
     );
     environment.run(&["fleet", "status", "small"]).exits(0);
 }
+
+#[test]
+fn a_damaged_ledger_is_shown_up_to_the_damage_and_never_written() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    run(&environment, &[]).exits(0);
+    let runs = environment.path("work/.git/codewhale/runs");
+    let run = runs.read_dir().expect("runs").flatten().next();
+    let ledger = run.expect("a run").path().join("ledger.jsonl");
+    let text = std::fs::read_to_string(&ledger).expect("a ledger");
+    std::fs::write(&ledger, text.replacen("task.ended", "task.ENDED", 1)).expect("written");
+    let before = std::fs::read(&ledger).expect("a ledger");
+
+    let status = environment.run(&["fleet", "status"]).exits(7);
+    assert!(status.stdout.contains("look"), "{}", status.stdout);
+    assert!(status.stderr.contains("damaged at"), "{}", status.stderr);
+    let logs = environment.run(&["fleet", "logs", "--json"]).exits(7);
+    assert_eq!(types(&logs.json())[0], "run.opened");
+    let list = environment.run(&["fleet", "list"]).exits(0);
+    assert!(list.stdout.contains("damaged"), "{}", list.stdout);
+    environment.run(&["fleet", "resume"]).exits(7);
+    assert_eq!(std::fs::read(&ledger).expect("a ledger"), before);
+}
