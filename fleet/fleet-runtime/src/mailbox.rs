@@ -9,21 +9,18 @@ use tokio::sync::{mpsc, oneshot};
 /// Inputs that may wait before senders have to.
 pub(crate) const QUEUE_MAX: usize = 4096;
 
-/// The manager has ended: nothing is recorded any more.
-#[derive(Debug, thiserror::Error)]
-pub enum ManagerGone {
-    /// It ended.
-    #[error("the run's manager has ended")]
-    Ended,
-    /// A large content could not be kept.
-    #[error(transparent)]
-    Blob(#[from] BlobError),
-}
+/// The manager has ended: nothing is recorded any more, and nothing is known of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the run's manager has ended")]
+pub struct ManagerGone;
 
-pub(crate) struct Letter {
-    pub(crate) input: Input,
-    /// Answered once the records are durable; dropped when the manager ends.
-    pub(crate) reply: oneshot::Sender<Reply>,
+/// What lies in the queue.
+pub(crate) enum Letter {
+    /// An input, and where its reply goes: once the records are durable, or never when the manager
+    /// ends before.
+    Input(Input, oneshot::Sender<Reply>),
+    /// A large content could not be kept: the storage has failed, and the run cannot go on.
+    Broken(BlobError),
 }
 
 /// Where inputs are sent. Cheap to clone; each running effect holds one.
@@ -43,15 +40,14 @@ impl Mailbox {
     /// moved to blobs before.
     ///
     /// # Errors
-    /// When the manager has ended or a large content could not be kept; nothing is known of the
-    /// input then.
+    /// When the manager has ended, as it does when a large content cannot be kept.
     pub async fn send(&self, input: Input) -> Result<Reply, ManagerGone> {
-        let input = self.blobs.clone().externalize(input).await?;
         let (reply, answer) = oneshot::channel();
-        self.letters
-            .send(Letter { input, reply })
-            .await
-            .map_err(|_| ManagerGone::Ended)?;
-        answer.await.map_err(|_| ManagerGone::Ended)
+        let letter = match self.blobs.clone().externalize(input).await {
+            Ok(input) => Letter::Input(input, reply),
+            Err(error) => Letter::Broken(error),
+        };
+        self.letters.send(letter).await.map_err(|_| ManagerGone)?;
+        answer.await.map_err(|_| ManagerGone)
     }
 }

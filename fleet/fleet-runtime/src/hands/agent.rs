@@ -14,7 +14,7 @@ use engine_core::prompt::{
 };
 use engine_core::record::AgentRecord;
 use engine_core::tool::Access;
-use engine_runtime::{AgentSpec, Ports, Snapshots, run_agent};
+use engine_runtime::{AgentSpec, JournalClosed, Ports, Snapshots, run_agent};
 use engine_tools::shell::Network;
 use engine_tools::{Toolbox, ToolboxSpec, instructions};
 use fleet_core::decide::Input;
@@ -79,10 +79,15 @@ impl Inner {
             inbox,
             observer: self.gear.observer.clone(),
         };
+        let stopped = cancel.clone();
         let outcome = run_agent(equipped.spec, equipped.history, ports, cancel).await;
         tools.close().await;
-        // A closed journal: the manager is gone, and nothing of this end will be recorded.
-        outcome.map_or(AttemptEnd::Interrupted, end_of)
+        match outcome {
+            Ok(outcome) => end_of(outcome),
+            // The manager stops, or is gone and records nothing of this end.
+            Err(JournalClosed) if stopped.is_cancelled() => AttemptEnd::Interrupted,
+            Err(JournalClosed) => failed("journal", "the fleet refused what the agent reported"),
+        }
     }
 
     fn equip(&self, job: &AgentJob, history: Vec<AgentRecord>) -> Result<Equipped, String> {

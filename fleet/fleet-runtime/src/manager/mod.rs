@@ -268,7 +268,7 @@ impl Manager {
                 () = tokio::time::sleep_until(wall), if self.stopping.is_none() => {
                     self.begin_stop(self.wall_request());
                 }
-                () = tokio::time::sleep_until(stop_deadline.unwrap_or(wall)), if stop_deadline.is_some() => {
+                () = tokio::time::sleep_until(stop_deadline.unwrap_or(wall)), if stop_deadline.is_some() && !self.effects.is_idle() => {
                     self.effects.abort_all();
                 }
             }
@@ -285,7 +285,10 @@ impl Manager {
     }
 
     fn on_letter(&mut self, letter: Letter) -> Result<(), RunError> {
-        let Letter { input, reply } = letter;
+        let (input, reply) = match letter {
+            Letter::Input(input, reply) => (input, reply),
+            Letter::Broken(error) => return Err(RunError::Blob(error)),
+        };
         let ask = match &input {
             Input::Admit(ask) => Some(ask.clone()),
             _ => None,

@@ -3,8 +3,9 @@
 use super::*;
 use crate::clock::SystemClock;
 use engine_core::content::Content;
-use engine_core::ids::{ModelName, RoleName};
-use engine_core::record::Json;
+use engine_core::ids::{AgentId, ModelName, RoleName, StepNo, Tokens};
+use engine_core::message::Usage;
+use engine_core::record::{AgentRecord, Json, ModelResponded};
 use engine_core::tool::Access;
 use fleet_core::ids::{CommitId, RunId};
 use fleet_core::record::{AttemptEnd, RunOutcome, WorkspaceReady};
@@ -267,4 +268,172 @@ async fn a_lock_is_refused_while_a_manager_lives() {
         exit: 130,
     });
     running.done.await.unwrap().unwrap();
+}
+
+/// Hands that hand every job to a closure.
+struct Doing<F>(F);
+
+impl<F> Hands for Doing<F>
+where
+    F: Fn(Job, Mailbox) -> BoxFuture<'static, Option<Input>> + Send + Sync + 'static,
+{
+    fn perform(
+        &self,
+        job: Job,
+        mailbox: Mailbox,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'static, Option<Input>> {
+        (self.0)(job, mailbox)
+    }
+}
+
+fn ready(job: &Job) -> Option<Input> {
+    let agent = job.agent().clone();
+    Some(Input::Outcome(Record::from(WorkspaceReady {
+        task: agent.task,
+        attempt: agent.attempt,
+        path: "/w".into(),
+        branch: None,
+    })))
+}
+
+fn managed(folder: &std::path::Path, opened: Box<RunOpened>, hands: Arc<dyn Hands>) -> Running {
+    let tasks: Vec<TaskSpec> = opened.tasks.read().unwrap();
+    start(Managed {
+        store: Store::create(folder, ledger::Filesystems::Any).unwrap(),
+        beginning: Beginning::Open { opened, tasks },
+        hands,
+        clock: Arc::new(SystemClock),
+    })
+}
+
+#[tokio::test]
+async fn nothing_starts_before_the_line_that_announces_it_is_in_the_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let file = folder.join("ledger.jsonl");
+    let hands = Doing(move |job: Job, _| -> BoxFuture<'static, Option<Input>> {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (kind, agent) = match &job {
+            Job::PrepareWorkspace(job) => ("attempt.started", &job.agent),
+            other => ("workspace.ready", other.agent()),
+        };
+        let announced = format!(r#""type":"{kind}","task":"{}""#, agent.task);
+        let done = text.contains(&announced);
+        Box::pin(async move {
+            assert!(done, "{announced} is not in the file");
+            match &job {
+                Job::RunAgent(job) => Some(Input::AttemptEnded {
+                    agent: job.agent.clone(),
+                    end: finished(),
+                }),
+                other => ready(other),
+            }
+        })
+    });
+    let ended = managed(&folder, opened(&scouts(40)), Arc::new(hands))
+        .done
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(ended.outcome, RunOutcome::Done);
+}
+
+#[tokio::test]
+async fn a_large_content_that_cannot_be_kept_ends_the_run_as_a_storage_failure() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = Doing(|job: Job, _| -> BoxFuture<'static, Option<Input>> {
+        Box::pin(async move {
+            match &job {
+                Job::RunAgent(job) => {
+                    let text = Content::from("x".repeat(100_000));
+                    let end = AttemptEnd::Finished { text };
+                    Some(Input::AttemptEnded {
+                        agent: job.agent.clone(),
+                        end,
+                    })
+                }
+                other => ready(other),
+            }
+        })
+    });
+    let running = managed(&folder, opened(&scouts(2)), Arc::new(hands));
+    std::fs::write(folder.join("blobs"), "in the way").unwrap();
+    let failed = running.done.await.unwrap().unwrap_err();
+    assert!(matches!(failed, RunError::Blob(_)), "{failed}");
+    let state = crate::store::read(&folder).unwrap();
+    assert!(state.is_unfinished());
+}
+
+/// An agent that asks once, uses all it was granted, and ends.
+async fn ask_once(agent: AgentId, mailbox: Mailbox) -> AttemptEnd {
+    let step = StepNo(1);
+    let reply = mailbox
+        .send(Input::Admit(Ask {
+            agent: agent.clone(),
+            step,
+            hash: String::new(),
+            bytes: 200,
+            told: Vec::new(),
+            max_output: Tokens(1_500),
+        }))
+        .await;
+    let max_output = match reply {
+        Ok(Reply::Granted { max_output }) => max_output,
+        Ok(Reply::Refused { message }) => return AttemptEnd::Budget { message },
+        other => panic!("{other:?}"),
+    };
+    let responded = AgentRecord::ModelResponded(ModelResponded {
+        task: agent.task,
+        attempt: agent.attempt,
+        step,
+        answer: Json::of("").unwrap(),
+        usage: Some(Usage {
+            input: Tokens(200),
+            output: Tokens(max_output.0 - 500),
+            cached: Tokens(0),
+        }),
+    });
+    assert_eq!(
+        mailbox.send(Input::Report(vec![responded])).await.unwrap(),
+        Reply::Accepted
+    );
+    finished()
+}
+
+#[tokio::test]
+async fn requests_wait_for_open_reservations_and_never_pass_the_cap() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = Doing(
+        |job: Job, mailbox: Mailbox| -> BoxFuture<'static, Option<Input>> {
+            Box::pin(async move {
+                match &job {
+                    Job::RunAgent(job) => {
+                        let agent = job.agent.clone();
+                        Some(Input::AttemptEnded {
+                            agent: agent.clone(),
+                            end: ask_once(agent, mailbox).await,
+                        })
+                    }
+                    other => ready(other),
+                }
+            })
+        },
+    );
+    let mut opened = opened(&scouts(12));
+    opened.plan.budget.tokens = Some(Tokens(6_000));
+    let ended = managed(&folder, opened, Arc::new(hands))
+        .done
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Budget, 4));
+    let state = crate::store::read(&folder).unwrap();
+    let served = state.tasks().filter(|(_, task)| task.succeeded()).count();
+    // How much each is granted depends on who asks first; that four fit does not.
+    assert!((4..12).contains(&served), "{served}");
+    assert!(state.account().spent.total() <= Tokens(6_000));
+    assert_eq!(state.account().reserved, Tokens(0));
 }
