@@ -44,17 +44,23 @@ impl TestEnvironment {
         self
     }
 
-    /// The same with `work` as a repository of one commit, by an identity of its own.
-    pub(crate) fn with_repository(self) -> Self {
+    /// The same with an identity for git.
+    pub(crate) fn with_identity(self) -> Self {
         self.write(
             "home/.gitconfig",
             "[user]\nname = A Person\nemail = person@example.invalid\n[init]\ndefaultBranch = main\n",
         );
-        self.write("work/README.md", "A sample.\n");
-        self.git(&["init", "-q"]);
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-q", "-m", "Begin"]);
-        self
+        self.with("GIT_CONFIG_GLOBAL", "$T/home/.gitconfig")
+    }
+
+    /// The same with `work` as a repository of one commit, by an identity of its own.
+    pub(crate) fn with_repository(self) -> Self {
+        let this = self.with_identity();
+        this.write("work/README.md", "A sample.\n");
+        this.git(&["init", "-q"]);
+        this.git(&["add", "-A"]);
+        this.git(&["commit", "-q", "-m", "Begin"]);
+        this
     }
 
     /// Runs git in `work`; what it printed, without its last line end.

@@ -1,6 +1,7 @@
 //! The binary from outside: real processes, real git, an environment of its own. Never calls into the
 //! product's crates and never leaves the loopback address.
 
+mod bad_input;
 mod crash;
 mod crew;
 mod environment;
