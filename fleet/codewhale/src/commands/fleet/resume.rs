@@ -51,6 +51,12 @@ impl Resume {
         if let Some(left) = store.left() {
             app.output.say(took_over(left));
         }
+        if let Some(torn) = store.torn() {
+            app.output.say(format!(
+                "its last line was cut off and never counted; the bytes are kept in {}",
+                torn.display()
+            ));
+        }
         let launched = {
             let _inside = runtime.enter();
             launch::resume(&ground, &folder, store, models, None)?
