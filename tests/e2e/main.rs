@@ -4,6 +4,7 @@
 mod bad_input;
 mod crash;
 mod crew;
+mod damage;
 mod environment;
 mod exec;
 mod first_steps;
