@@ -130,7 +130,11 @@ impl Sim {
 
     fn end(&mut self, agent: &AgentId, effect: Effect) -> Result<Agent, String> {
         let is_review = self.state.task(effect.task).review_of.is_some();
-        let end = if World::attempt_fails(agent, self.seed) {
+        let end = if self.strikes(self.faults.outage_percent) {
+            AttemptEnd::Provider {
+                message: "no route".into(),
+            }
+        } else if World::attempt_fails(agent, self.seed) {
             AttemptEnd::Failed {
                 kind: "planted".into(),
                 message: "it failed".into(),

@@ -55,6 +55,10 @@ impl Disk {
         let kept = self.durable + random.below(unsynced + 1);
         self.lines.truncate(kept);
         self.durable = kept;
+    }
+
+    /// Somebody else writes from here on.
+    pub(crate) fn next_epoch(&mut self) {
         self.epoch += 1;
     }
 

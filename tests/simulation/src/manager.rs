@@ -9,18 +9,22 @@ use crate::world::World;
 use engine_core::ids::AgentId;
 use fleet_core::decide::{Input, Reply, decide};
 use fleet_core::owed::{Effect, EffectKind};
-use fleet_core::record::{Record, RunEnded, RunOpened};
+use fleet_core::record::{AttemptEnd, Record, RunEnded, RunOpened};
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, RunStatus, TaskIx};
 use std::collections::BTreeMap;
 
 /// How often things go wrong, in percent of steps, and how often at most.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     /// Chance of a kill at each step.
     pub kill_percent: u64,
-    /// Most kills of one run.
-    pub kills_max: u32,
+    /// Chance that a person stops the run at each step.
+    pub stop_percent: u64,
+    /// Chance that an agent finds its provider gone when it would end.
+    pub outage_percent: u64,
+    /// Most of all of them in one run.
+    pub max: u32,
 }
 
 /// What a run came to.
@@ -30,8 +34,8 @@ pub struct Report {
     pub ended: RunEnded,
     /// Lines of its ledger.
     pub lines: usize,
-    /// Kills it survived.
-    pub kills: u32,
+    /// Managers it took: one more than it was killed, stopped or left without a provider.
+    pub managers: u32,
 }
 
 /// A property that did not hold, with the seed that shows it.
@@ -55,7 +59,8 @@ pub(crate) struct Sim {
     pub(crate) state: FleetState,
     under_way: BTreeMap<TaskIx, (Effect, u64)>,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
-    pub(crate) kills: u32,
+    pub(crate) managers: u32,
+    pub(crate) faults: Faults,
 }
 
 /// Plays the run of a seed to its end.
@@ -73,43 +78,81 @@ pub fn play(seed: u64, faults: Faults) -> Result<Report, Violation> {
         state: FleetState::new(),
         under_way: BTreeMap::new(),
         agents: BTreeMap::new(),
-        kills: 0,
+        managers: 1,
+        faults,
     };
-    sim.run(&opened, &tasks, faults)
+    sim.run(&opened, &tasks)
         .map_err(|what| Violation { seed, what })
 }
 
 impl Sim {
-    fn run(
-        &mut self,
-        opened: &RunOpened,
-        tasks: &[TaskSpec],
-        faults: Faults,
-    ) -> Result<Report, String> {
+    fn run(&mut self, opened: &RunOpened, tasks: &[TaskSpec]) -> Result<Report, String> {
         self.input(Input::Open(Box::new(opened.clone())))?;
         self.queue(tasks)?;
         for _ in 0..STEPS_MAX {
-            if let Some(RunStatus::Ended(ended)) = self.state.run().map(|run| run.status.clone())
-                && !self.disk.has_unsynced()
-            {
-                self.check_end()?;
-                return Ok(Report {
-                    ended,
-                    lines: self.disk.lines().len(),
-                    kills: self.kills,
-                });
-            }
-            if self.kills < faults.kills_max && self.random.chance(faults.kill_percent) {
-                self.kill(opened, tasks)?;
-            } else {
-                self.step()?;
+            match self.ended() {
+                Some(ended) if !ended.outcome.is_resumable() => {
+                    self.check_end()?;
+                    let (lines, managers) = (self.disk.lines().len(), self.managers);
+                    return Ok(Report {
+                        ended,
+                        lines,
+                        managers,
+                    });
+                }
+                Some(_) => self.restart(opened, tasks)?,
+                None if self.strikes(self.faults.kill_percent) => {
+                    self.disk.crash(&mut self.random);
+                    self.restart(opened, tasks)?;
+                }
+                None if self.strikes(self.faults.stop_percent) => self.stop()?,
+                None => self.step()?,
             }
             self.check_always()?;
         }
-        Err(format!(
-            "not ended after {STEPS_MAX} steps: {:?}",
-            self.state.owed().collect::<Vec<_>>()
-        ))
+        let owed: Vec<Effect> = self.state.owed().collect();
+        Err(format!("not ended after {STEPS_MAX} steps, owing {owed:?}"))
+    }
+
+    /// The run's end, once it is durable.
+    fn ended(&self) -> Option<RunEnded> {
+        match &self.state.run()?.status {
+            RunStatus::Ended(ended) if !self.disk.has_unsynced() => Some(ended.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether a fault of this chance strikes now.
+    pub(crate) fn strikes(&mut self, percent: u64) -> bool {
+        self.managers <= self.faults.max && self.random.chance(percent)
+    }
+
+    /// A person stops the run: agents end as interrupted, and nothing new is started.
+    fn stop(&mut self) -> Result<(), String> {
+        if self
+            .state
+            .run()
+            .is_some_and(|run| run.status != RunStatus::Open)
+        {
+            return Ok(());
+        }
+        let working: Vec<AgentId> = self
+            .state
+            .owed()
+            .filter(|effect| effect.kind == EffectKind::RunAgent)
+            .map(|effect| AgentId {
+                task: self.state.task(effect.task).spec.id.clone(),
+                attempt: effect.attempt,
+            })
+            .collect();
+        for agent in working {
+            let end = AttemptEnd::Interrupted;
+            self.input(Input::AttemptEnded { agent, end })?;
+        }
+        self.under_way.clear();
+        let reason = "asked".to_owned();
+        self.input(Input::Stop { reason, exit: 130 })?;
+        Ok(())
     }
 
     fn queue(&mut self, tasks: &[TaskSpec]) -> Result<(), String> {
@@ -120,10 +163,10 @@ impl Sim {
         self.advance()
     }
 
-    /// The process dies; a new one replays what survived.
-    fn kill(&mut self, opened: &RunOpened, tasks: &[TaskSpec]) -> Result<(), String> {
-        self.kills += 1;
-        self.disk.crash(&mut self.random);
+    /// A new manager replays what is on the disk.
+    fn restart(&mut self, opened: &RunOpened, tasks: &[TaskSpec]) -> Result<(), String> {
+        self.managers += 1;
+        self.disk.next_epoch();
         self.under_way.clear();
         self.agents.clear();
         self.state = FleetState::new();
@@ -139,7 +182,7 @@ impl Sim {
         } else if self.state.is_unfinished() {
             self.input(Input::Resume {
                 version: "0".into(),
-                pid: self.kills,
+                pid: self.managers,
             })?;
         } else {
             return Ok(());

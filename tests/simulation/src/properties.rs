@@ -25,11 +25,46 @@ impl Sim {
                 ));
             }
         }
-        for ((agent, turn), times) in &self.world.asked {
-            if *times > self.kills + 1 {
+        for (name, role) in &run.plan.roles {
+            let live = self
+                .state
+                .tasks()
+                .filter(|(_, task)| task.is_live() && task.spec.role == *name);
+            let live = u32::try_from(live.count()).unwrap_or(u32::MAX);
+            if role.agents.is_some_and(|cap| live > cap) {
+                return Err(format!("{live} agents of role {name} live"));
+            }
+        }
+        for (_, task) in self
+            .state
+            .tasks()
+            .filter(|(_, task)| task.attempt.is_some())
+        {
+            let is_met = |need| {
+                self.state
+                    .find(need)
+                    .is_some_and(|(_, needed)| needed.succeeded())
+            };
+            if let Some(need) = task.spec.needs.iter().find(|need| !is_met(need)) {
                 return Err(format!(
-                    "{agent} turn {turn} was asked {times} times with {} kills",
-                    self.kills
+                    "`{}` was started before `{need}` succeeded",
+                    task.spec.id
+                ));
+            }
+        }
+        for (agent, times) in &self.world.started {
+            if *times > self.managers {
+                return Err(format!(
+                    "{agent} was started {times} times by {} managers",
+                    self.managers
+                ));
+            }
+        }
+        for ((agent, turn), times) in &self.world.asked {
+            if *times > self.managers {
+                return Err(format!(
+                    "{agent} turn {turn} was asked {times} times with {} managers",
+                    self.managers
                 ));
             }
         }
@@ -66,19 +101,6 @@ impl Sim {
                 "{} tokens stay reserved",
                 self.state.account().reserved
             ));
-        }
-        for (_, task) in self.state.tasks().filter(|(_, task)| task.succeeded()) {
-            let unmet = task
-                .spec
-                .needs
-                .iter()
-                .find(|need| !self.state.find(need).is_some_and(|(_, t)| t.succeeded()));
-            if let Some(need) = unmet {
-                return Err(format!(
-                    "`{}` succeeded although `{need}` did not",
-                    task.spec.id
-                ));
-            }
         }
         Ok(())
     }
