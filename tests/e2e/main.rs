@@ -2,6 +2,7 @@
 //! product's crates and never leaves the loopback address.
 
 mod bad_input;
+mod budget;
 mod crash;
 mod crew;
 mod damage;
