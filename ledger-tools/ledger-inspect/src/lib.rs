@@ -1,1 +1,17 @@
-//! A room that is being furnished.
+//! Looks at a ledger from outside: verifies it, and shows what is in it, past damage. Shares no code with
+//! the writer, so that neither hides the other's mistakes; never takes the lock, never changes a byte.
+//!
+//! The format is described in `docs/ledger-format.md`; this crate is one reading of that page.
+
+mod error;
+mod line;
+mod pieces;
+mod record;
+mod show;
+mod verify;
+mod walk;
+
+pub use error::InspectError;
+pub use show::{Filter, Shown, Style, show};
+pub use verify::{Damage, Head, Report, Torn, verify};
+pub use walk::Place;

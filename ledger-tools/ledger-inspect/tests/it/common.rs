@@ -1,0 +1,74 @@
+//! Ledgers for the tests, written by the real writer. Never asserts.
+
+use chrono::DateTime;
+use ledger::{Codec, DecodeError, Filesystems};
+use std::path::Path;
+
+/// Records that are their own JSON.
+pub(crate) struct Raw;
+
+impl Codec for Raw {
+    type Record = String;
+
+    fn encode(&self, record: &String, out: &mut Vec<u8>) {
+        out.extend_from_slice(record.as_bytes());
+    }
+
+    fn decode(&self, _kind: &str, json: &str) -> Result<String, DecodeError> {
+        Ok(json.to_owned())
+    }
+}
+
+/// Writes a run: one line for each list of records, each its own batch, then the witness.
+pub(crate) fn written(lines: &[&[&str]]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, durable) = std::sync::mpsc::channel();
+    let told = Box::new(move |word: Result<ledger::Seq, &ledger::WriteError>| {
+        let _ = sender.send(word.unwrap());
+    });
+    let writer = ledger::create(folder.path(), Raw, Filesystems::Any, told).unwrap();
+    for records in lines {
+        let at = DateTime::from_timestamp_millis(1_796_041_868_114).unwrap();
+        let records: Vec<String> = records.iter().map(|record| (*record).to_owned()).collect();
+        let seq = writer.append(at, &records).unwrap();
+        while durable.recv().unwrap() < seq {}
+    }
+    writer.close().unwrap();
+    folder
+}
+
+/// A run of `lines` lines, the last of them the witness.
+pub(crate) fn run_of(lines: usize) -> tempfile::TempDir {
+    let records: Vec<String> = (1..lines)
+        .map(|n| {
+            format!(
+                r#"{{"type":"note.taken","task":"t{}","text":"{n}"}}"#,
+                n % 2
+            )
+        })
+        .collect();
+    let singles: Vec<[&str; 1]> = records.iter().map(|record| [record.as_str()]).collect();
+    let lists: Vec<&[&str]> = singles.iter().map(<[&str; 1]>::as_slice).collect();
+    written(&lists)
+}
+
+/// The ledger's lines, line feeds included.
+pub(crate) fn lines_of(folder: &Path) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(folder.join("ledger.jsonl")).unwrap();
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+/// A folder with these bytes as its ledger, without the file `durable`.
+pub(crate) fn folder_with(bytes: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ledger.jsonl"), bytes).unwrap();
+    folder
+}
+
+/// `text` with the folder's path as `RUN`.
+pub(crate) fn anonymous(text: &str, folder: &Path) -> String {
+    text.replace(&folder.display().to_string(), "RUN")
+}
