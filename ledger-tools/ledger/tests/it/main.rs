@@ -7,5 +7,6 @@ mod damage;
 mod follow;
 mod lifecycle;
 mod lock;
+mod processes;
 mod threads;
 mod versions;
