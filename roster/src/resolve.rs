@@ -215,7 +215,7 @@ fn workspace(fields: &Fields) -> WorkspaceSpec {
 /// What reads as a mistake in a file without errors.
 pub(crate) fn warnings(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
     let mut found = unused_roles(top, spec);
-    found.extend(leaking_keys(top, spec));
+    found.extend(passed_keys(top, spec));
     for task in top.tables("task") {
         if let Some(timeout) = task.number("timeout")
             && timeout.value > spec.limits.wall_secs
@@ -255,8 +255,8 @@ fn unused_roles(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Variables handed to commands although they hold a provider's key.
-fn leaking_keys(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
+/// Variables that commands cannot be handed, because they hold a provider's key.
+fn passed_keys(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
     let Some(workspace) = top.table("workspace") else {
         return Vec::new();
     };
@@ -270,11 +270,10 @@ fn leaking_keys(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
         .filter(holds_key)
         .map(|item| {
             let message = format!(
-                "every command of an agent will see the key in `{}`",
+                "`{}` holds the key of a provider, which no command gets to see",
                 item.value
             );
-            Diagnostic::warning(Code::Suspicious, item.span, message)
-                .at(workspace.path_of("pass_env"))
+            Diagnostic::error(Code::Conflict, item.span, message).at(workspace.path_of("pass_env"))
         })
         .collect()
 }

@@ -389,8 +389,6 @@ agents = 2
 wall = "1h"
 [budget]
 tokens = 10
-[workspace]
-pass_env = ["MY_KEY"]
 [provider.deepseek]
 kind = "openai"
 base_url = "https://elsewhere.example/v1"
@@ -415,7 +413,6 @@ budget = { tokens = 11 }
     assert_eq!(
         messages,
         [
-            "every command of an agent will see the key in `MY_KEY`",
             "`deepseek` hides a provider of the same name",
             "`agents` is more than the run's limit of agents, so it changes nothing",
             "no task uses the role `builder`",

@@ -173,6 +173,26 @@ fn broken_dependencies_are_refused_with_the_circle_or_the_name() {
 }
 
 #[test]
+fn a_key_is_not_passed_to_commands() {
+    let text = r#"model = "server/m"
+[workspace]
+pass_env = ["FOO", "MY_KEY"]
+[provider.server]
+kind = "openai"
+base_url = "https://elsewhere.example/v1"
+key_env = "MY_KEY"
+[[task]]
+id = "a"
+prompt = "p"
+"#;
+    let messages: Vec<String> = refusals(text).into_iter().map(|one| one.message).collect();
+    assert_eq!(
+        messages,
+        ["`MY_KEY` holds the key of a provider, which no command gets to see"]
+    );
+}
+
+#[test]
 fn budgets_that_are_no_budgets_are_refused() {
     for (value, message) in [
         ("0", "`tokens` must be at least 1, not 0"),

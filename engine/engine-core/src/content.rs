@@ -38,7 +38,13 @@ impl Content {
     /// True when this text must become a blob before it is recorded.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
-        matches!(self, Self::Inline(text) if text.len() > INLINE_MAX_BYTES)
+        self.inline_bytes() > INLINE_MAX_BYTES
+    }
+
+    /// Bytes of the text as far as it is inline.
+    #[must_use]
+    pub fn inline_bytes(&self) -> usize {
+        self.inline().map_or(0, str::len)
     }
 }
 

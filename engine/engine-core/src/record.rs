@@ -212,6 +212,18 @@ pub enum AgentRecord {
 }
 
 impl AgentRecord {
+    /// Bytes of its contents as far as they are inline.
+    #[must_use]
+    pub fn inline_bytes(&self) -> usize {
+        match self {
+            Self::ModelRequested(r) => r.told.iter().map(Content::inline_bytes).sum(),
+            Self::ModelResponded(r) => r.answer.text().len(),
+            Self::ToolFinished(r) => r.text.inline_bytes(),
+            Self::VerdictGiven(r) => r.findings.inline_bytes(),
+            Self::ModelFailed(_) | Self::ToolStarted(_) | Self::WorkspaceSnapshotted(_) => 0,
+        }
+    }
+
     /// Whose record it is.
     #[must_use]
     pub fn agent(&self) -> AgentId {

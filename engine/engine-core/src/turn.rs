@@ -159,6 +159,7 @@ impl Turn {
                 self.listen(text)
             }
             (phase, TurnInput::Cancelled) => self.cancel(phase),
+            (Phase::Asking, TurnInput::Unsent) => self.unsent(),
             (Phase::New, TurnInput::Start) | (Phase::Waiting, TurnInput::Waited) => self.go_on(),
             (Phase::Admitting, TurnInput::Admitted { max_output }) => {
                 self.phase = Phase::Asking;
@@ -360,6 +361,13 @@ impl Turn {
                 Vec::new()
             }
         }
+    }
+
+    fn unsent(&mut self) -> Vec<TurnEffect> {
+        self.cancelled = true;
+        let message = "the agent was stopped before it was sent".to_owned();
+        self.record_model_failed("unsent".to_owned(), message, Billed::Nothing);
+        self.finish(AgentOutcome::Interrupted)
     }
 
     fn fail_withheld(&mut self) -> Vec<TurnEffect> {

@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// How long calls that were told to stop may take to end before they are dropped.
-pub const STOP_GRACE: Duration = Duration::from_secs(4);
+pub const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// Drives one attempt to its end. `history` is what is recorded of it so far, in order, with the
 /// contents read in: empty for a fresh attempt, else it goes on where that ends.
@@ -115,7 +115,10 @@ impl Driver {
         let keeps_workspace = matches!(effect, TurnEffect::Snapshot | TurnEffect::Restore);
         let runs = matches!(effect, TurnEffect::Run(_));
         if self.cancel.is_cancelled() && !keeps_workspace && !runs {
-            return Ok(vec![TurnInput::Cancelled]);
+            return Ok(vec![match effect {
+                TurnEffect::Ask { .. } => TurnInput::Unsent,
+                _ => TurnInput::Cancelled,
+            }]);
         }
         Ok(match effect {
             TurnEffect::Admit { step, told } => vec![self.admit(step, told).await?],

@@ -1,6 +1,7 @@
 //! The one bounded queue into the manager. Senders wait for room; the manager never does.
 
 use crate::blobs::Blobbed;
+use crate::control::StopRequest;
 use fleet_core::decide::{Input, Reply};
 use ledger::BlobError;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(crate) enum Letter {
     Input(Input, oneshot::Sender<Reply>),
     /// A large content could not be kept: the storage has failed, and the run cannot go on.
     Broken(BlobError),
+    /// The place in which the run works is in trouble: it stops, so that it can be resumed.
+    Halt(StopRequest),
 }
 
 /// Where inputs are sent. Cheap to clone; each running effect holds one.
@@ -49,5 +52,11 @@ impl Mailbox {
         };
         self.letters.send(letter).await.map_err(|_| ManagerGone)?;
         answer.await.map_err(|_| ManagerGone)
+    }
+
+    /// Stops the run because something outside of its tasks is in the way; what is owed stays owed.
+    pub(crate) async fn halt(&self, request: StopRequest) {
+        // A manager that is gone has stopped.
+        let _ = self.letters.send(Letter::Halt(request)).await;
     }
 }

@@ -117,10 +117,14 @@ pub(crate) static LIMITS: &[Key] = &[
     .default("200")
     .example("100")
     .also(&["max_steps", "turns", "max_turns"]),
-    Key::new("wall", Shape::Duration, "Wall time of the run.")
-        .default("`2h`")
-        .example("\"45m\"")
-        .also(&["wall_time", "max_time", "duration"]),
+    Key::new(
+        "wall",
+        Shape::Duration,
+        "Wall time of the run; a resume counts anew.",
+    )
+    .default("`2h`")
+    .example("\"45m\"")
+    .also(&["wall_time", "max_time", "duration"]),
 ];
 
 /// `[budget]`, and `budget` of a task.

@@ -103,6 +103,11 @@ impl Sim {
     }
 
     fn send(&mut self, agent: &AgentId, turn: u32, reserved: Tokens) -> Result<Agent, String> {
+        if self.answered(agent) >= turn {
+            return Err(format!(
+                "{agent} asks turn {turn} again, whose answer is recorded"
+            ));
+        }
         let used = self.world.ask(agent, turn, reserved, &mut self.random);
         let step = self
             .state

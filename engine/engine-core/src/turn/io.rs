@@ -45,6 +45,8 @@ pub enum TurnInput {
     Restored(Result<(), String>),
     /// A person, or the fleet for them, says something. Legal at any time; blank texts are dropped.
     Told(String),
+    /// The agent is to stop, and the admitted request was not sent: it cost nothing.
+    Unsent,
     /// The agent is to stop. Given in place of the result of the effect that is owed, which is
     /// then not carried out or was cut off; calls that run, and work on the workspace, still report
     /// their end. Legal at any time.
@@ -142,6 +144,7 @@ impl TurnInput {
             Self::Snapshotted(_) => "snapshotted",
             Self::Restored(_) => "restored",
             Self::Told(_) => "told",
+            Self::Unsent => "unsent",
             Self::Cancelled => "cancelled",
         }
     }

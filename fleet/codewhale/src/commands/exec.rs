@@ -114,6 +114,8 @@ impl Exec {
             .map_err(|refused| refused.report)?
             .spec();
         plan.workspace.site = Site::Here;
+        // The folder is the person's: what was cut off in it is not tried again by itself.
+        plan.limits.attempts = 1;
         plan.budget.tokens = self.budget.map(|cap| cap.tokens);
         Ok(plan)
     }

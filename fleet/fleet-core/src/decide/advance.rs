@@ -24,11 +24,9 @@ impl FleetState {
         if !self.attention.is_empty() {
             return Some(self.attend());
         }
-        if run.provider_down.is_none() {
-            let starts = self.start();
-            if !starts.is_empty() {
-                return Some(starts);
-            }
+        let starts = self.start();
+        if !starts.is_empty() {
+            return Some(starts);
         }
         self.end().map(|ended| vec![Record::from(ended)])
     }
@@ -94,7 +92,11 @@ impl FleetState {
         let Some(run) = self.run() else {
             return Vec::new();
         };
-        let cap = |role: &_| run.plan.roles.get(role).and_then(|role| role.agents);
+        let cap = |role: &_| {
+            let role = run.plan.roles.get(role)?;
+            let is_down = run.providers_down.contains_key(&role.model.provider);
+            if is_down { Some(0) } else { role.agents }
+        };
         let slots = run.plan.limits.agents;
         self.ready
             .startable(slots, cap)
@@ -139,12 +141,25 @@ impl FleetState {
                 reason,
             });
         }
-        let down = run.provider_down.clone()?;
+        // Nothing could be started, so what is left waits for a provider, or for what does.
+        let down = run.providers_down.values().next()?.clone();
         let idle = self.live() == 0 && self.active.is_empty();
         idle.then(|| RunEnded {
             outcome: RunOutcome::Provider,
             exit: exit_of(RunOutcome::Provider),
             reason: Some(down),
+        })
+    }
+
+    /// The exit code of a run that is stopped by its own limit: 3 when an ordered task succeeded, else 1.
+    #[must_use]
+    pub fn exit_at_limit(&self) -> u8 {
+        let succeeded = |task: &Task| task.review_of.is_none() && task.succeeded();
+        let any = self.tasks().any(|(_, task)| succeeded(task));
+        exit_of(if any {
+            RunOutcome::Partial
+        } else {
+            RunOutcome::Failed
         })
     }
 

@@ -36,7 +36,7 @@ fn large_texts_move_to_blobs() {
     });
     let mut stored = Vec::new();
     record
-        .externalize(&mut |bytes: &[u8]| {
+        .externalize(16 * 1024, &mut |bytes: &[u8]| {
             stored.push(bytes.len());
             Ok::<_, std::convert::Infallible>(BlobRef {
                 blob: "ab".into(),

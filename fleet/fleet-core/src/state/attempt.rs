@@ -108,8 +108,13 @@ impl FleetState {
             }
             AttemptEnd::Interrupted => self.make_ready(ix, Urgency::Resume),
             AttemptEnd::Provider { message } => {
-                if let Some(run) = &mut self.run {
-                    run.provider_down.get_or_insert_with(|| message.clone());
+                if let Some(run) = &mut self.run
+                    && let Some(spec) = run.plan.roles.get(&role)
+                {
+                    let provider = spec.model.provider.clone();
+                    run.providers_down
+                        .entry(provider)
+                        .or_insert_with(|| message.clone());
                 }
                 self.make_ready(ix, Urgency::Resume);
             }
@@ -243,7 +248,9 @@ impl FleetState {
             .commit
             .as_ref()
             .or(attempt.snapshot.as_ref())
-            .map(|(commit, _)| commit);
+            .map(|(commit, _)| commit)
+            // It changed nothing: what it began with still counts.
+            .or(attempt.start.as_ref());
         task.next_from = match (&attempt.landing, own, &attempt.base) {
             (Some(landing), _, _) => Some((landing.onto.clone(), landing.commit.clone())),
             (None, Some(own), Some(base)) if task.access != engine_core::tool::Access::Read => {

@@ -41,8 +41,6 @@ pub struct FleetState {
     ordered: u32,
     account: Account,
     last: Stamp,
-    /// The entry before the newest, so that a resume can tell when the old manager last spoke.
-    previous: Stamp,
 }
 
 impl FleetState {
@@ -125,9 +123,6 @@ impl FleetState {
             task: record.task().cloned(),
             misfit,
         })?;
-        if stamp.seq != self.last.seq {
-            self.previous = self.last;
-        }
         self.last = stamp;
         match record {
             Record::RunOpened(r) => self.on_opened(stamp, r),
@@ -205,6 +200,8 @@ impl FleetState {
     fn on_task_ended(&mut self, stamp: Stamp, record: &TaskEnded) {
         let ix = self.by_id[&record.task];
         let role = self.tasks[ix.at()].spec.role.clone();
+        // Ended while a request was under way: it may have been paid.
+        self.settle_request(ix, None);
         if self.tasks[ix.at()].is_live() {
             self.ready.free(&role);
         }

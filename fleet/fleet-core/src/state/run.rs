@@ -6,6 +6,7 @@ use crate::ids::{BranchName, CommitId, RunId};
 use crate::record::{RunEnded, RunOpened};
 use crate::spec::RunSpec;
 use crate::time::{Stamp, Timestamp};
+use std::collections::BTreeMap;
 
 /// Who a run is and how it stands.
 #[derive(Debug, Clone)]
@@ -34,10 +35,8 @@ pub struct Run {
     pub opened_at: Timestamp,
     /// When the newest manager took it.
     pub resumed_at: Timestamp,
-    /// Milliseconds that earlier managers worked on it, by their ledger lines.
-    pub worked_millis: u64,
-    /// Why its provider is taken for unusable, until the next resume.
-    pub provider_down: Option<String>,
+    /// Providers that are taken for unusable until the next resume, and why.
+    pub providers_down: BTreeMap<String, String>,
 }
 
 /// How a run stands.
@@ -65,19 +64,16 @@ impl FleetState {
             status: RunStatus::Open,
             opened_at: stamp.at,
             resumed_at: stamp.at,
-            worked_millis: 0,
-            provider_down: None,
+            providers_down: BTreeMap::new(),
         });
     }
 
     /// A new manager: what the old one had under way is interrupted, whatever it did not get to say.
     pub(super) fn on_resumed(&mut self, stamp: Stamp) {
-        let before = self.previous;
         if let Some(run) = &mut self.run {
-            run.worked_millis += before.at.millis_since(run.resumed_at);
             run.resumed_at = stamp.at;
             run.status = RunStatus::Open;
-            run.provider_down = None;
+            run.providers_down.clear();
         }
         let live: Vec<TaskIx> = self
             .tasks()

@@ -2,7 +2,9 @@
 //! agent's folder.
 
 use super::CheckJob;
+use super::git::halt;
 use super::real::Inner;
+use crate::mailbox::Mailbox;
 use engine_core::content::Content;
 use engine_tools::shell::{
     CommandLine, End, Exit, Fence, Finished, Job, JobLimits, Leftovers, Network, Scratch, Shortfall,
@@ -21,6 +23,7 @@ impl Inner {
     pub(super) async fn run_check(
         self: Arc<Self>,
         job: CheckJob,
+        mailbox: Mailbox,
         cancel: CancellationToken,
     ) -> Option<Input> {
         let _slot = self.check_slots.acquire().await.ok()?;
@@ -28,10 +31,11 @@ impl Inner {
             Ok(finished) if finished.end == End::Cancelled => None,
             Ok(finished) => Some(Input::Outcome(record(job, &finished))),
             Err(_) if cancel.is_cancelled() => None,
-            Err(message) => Some(Input::EffectFailed {
-                task: job.agent.task,
-                message: format!("check `{}` could not be run: {message}", job.command),
-            }),
+            Err(message) => {
+                let message = format!("check `{}` could not be run: {message}", job.command);
+                halt(&mailbox, &job.agent, &message).await;
+                None
+            }
         }
     }
 

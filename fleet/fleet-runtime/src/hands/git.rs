@@ -3,6 +3,8 @@
 
 use super::real::Inner;
 use super::{CommitJob, LandJob, LandingJob, PrepareJob};
+use crate::control::StopRequest;
+use crate::mailbox::Mailbox;
 use engine_core::ids::AgentId;
 use fleet_core::decide::Input;
 use fleet_core::ids::{CommitId, RunId};
@@ -18,30 +20,37 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Most paths of a conflict that are recorded by name.
+const PATHS_MAX: usize = 50;
+
 /// Longest first line of a commit message, in characters.
 const TITLE_MAX_CHARS: usize = 72;
 
-/// Why git work failed: the text a task ends with.
+/// Git work: its record, or why the place it works in does not let it.
 pub(super) type GitWork = Result<Record, String>;
 
+/// Exit code of a run that stops because of the place it works in: storage failed.
+const PLACE_EXIT: u8 = 8;
+
 impl Inner {
-    /// Runs git work on the blocking pool, a few at a time.
+    /// Runs git work on the blocking pool, a few at a time. Where it fails, no task is to blame: the
+    /// run stops, and the work stays owed.
     pub(super) async fn git(
         self: Arc<Self>,
         agent: AgentId,
+        mailbox: Mailbox,
         work: impl FnOnce(&Self) -> GitWork + Send + 'static,
     ) -> Option<Input> {
         let hands = Arc::clone(&self);
         let _slot = self.git_slots.acquire().await.ok()?;
         let done = tokio::task::spawn_blocking(move || work(&hands)).await;
-        let outcome = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        Some(match outcome {
-            Ok(record) => Input::Outcome(record),
-            Err(message) => Input::EffectFailed {
-                task: agent.task,
-                message,
-            },
-        })
+        match done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())) {
+            Ok(record) => Some(Input::Outcome(record)),
+            Err(message) => {
+                halt(&mailbox, &agent, &message).await;
+                None
+            }
+        }
     }
 
     fn workspaces(&self) -> Result<&Workspaces, String> {
@@ -211,10 +220,7 @@ impl Inner {
                     task: job.agent.task.clone(),
                     attempt: job.agent.attempt,
                     onto: job.onto.clone(),
-                    paths: paths
-                        .iter()
-                        .map(|path| path.display().to_string())
-                        .collect(),
+                    paths: shown(&paths),
                 }));
             }
         };
@@ -286,6 +292,17 @@ impl Inner {
     }
 }
 
+/// Stops the run because of the place it works in.
+pub(super) async fn halt(mailbox: &Mailbox, agent: &AgentId, message: &str) {
+    let reason = format!("{}: {message}", agent.task);
+    mailbox
+        .halt(StopRequest {
+            reason,
+            exit: PLACE_EXIT,
+        })
+        .await;
+}
+
 /// Commit message: a title, what the agent says of it, and where it came from.
 fn message(title: &str, body: &str, run: &RunId, agent: &AgentId) -> String {
     let body = if body.is_empty() {
@@ -294,6 +311,19 @@ fn message(title: &str, body: &str, run: &RunId, agent: &AgentId) -> String {
         format!("{body}\n\n")
     };
     format!("{title}\n\n{body}Codewhale-Run: {run}\nCodewhale-Attempt: {agent}\n")
+}
+
+/// Paths for a record: the first of them, and how many more there are.
+fn shown(paths: &[PathBuf]) -> Vec<String> {
+    let mut shown: Vec<String> = paths
+        .iter()
+        .take(PATHS_MAX)
+        .map(|path| path.display().to_string())
+        .collect();
+    if paths.len() > PATHS_MAX {
+        shown.push(format!("and {} more", paths.len() - PATHS_MAX));
+    }
+    shown
 }
 
 fn seconds(at: Timestamp) -> UnixSeconds {

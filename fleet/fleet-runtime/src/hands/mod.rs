@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 /// What performs jobs. The manager knows nothing of git, models or processes.
 pub trait Hands: Send + Sync + 'static {
-    /// Performs one job. The outcome is an input for the manager; `None` when it was cancelled and
-    /// has nothing to say, so that it is owed again.
+    /// Performs one job. The outcome is an input for the manager; `None` when it was cancelled, or
+    /// stopped the run because of the place it works in: the next manager owes it again.
     fn perform(
         &self,
         job: Job,

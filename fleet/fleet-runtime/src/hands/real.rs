@@ -84,24 +84,26 @@ impl Hands for FleetHands {
             match job {
                 Job::PrepareWorkspace(job) => {
                     inner
-                        .git(job.agent.clone(), move |hands| hands.prepare(&job))
+                        .git(job.agent.clone(), mailbox, move |hands| hands.prepare(&job))
                         .await
                 }
                 Job::RunAgent(job) => inner.run_agent(*job, mailbox, cancel).await,
                 Job::Commit(job) => {
                     inner
-                        .git(job.agent.clone(), move |hands| hands.commit(&job))
+                        .git(job.agent.clone(), mailbox, move |hands| hands.commit(&job))
                         .await
                 }
-                Job::RunCheck(job) => inner.run_check(job, cancel).await,
+                Job::RunCheck(job) => inner.run_check(job, mailbox, cancel).await,
                 Job::PrepareLanding(job) => {
                     inner
-                        .git(job.agent.clone(), move |hands| hands.prepare_landing(&job))
+                        .git(job.agent.clone(), mailbox, move |hands| {
+                            hands.prepare_landing(&job)
+                        })
                         .await
                 }
                 Job::Land(job) => {
                     inner
-                        .git(job.agent.clone(), move |hands| hands.land(&job))
+                        .git(job.agent.clone(), mailbox, move |hands| hands.land(&job))
                         .await
                 }
             }

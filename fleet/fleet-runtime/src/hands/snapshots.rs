@@ -42,6 +42,9 @@ impl Snapshots for WorktreeSnapshots {
             let taken = workspaces
                 .snapshot(&workspace, &message, at)
                 .map_err(error)?;
+            for path in &taken.left_out {
+                tracing::warn!(path = %path.display(), "left out of a snapshot");
+            }
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
             if taken.commit == *last {
                 return Ok(None);

@@ -124,7 +124,7 @@ impl Effects {
                 let outcome = AssertUnwindSafe(work).catch_unwind().await;
                 let input = outcome.unwrap_or_else(|_| Some(panicked(agent, is_agent)));
                 if let Some(input) = input {
-                    // A late or refused outcome is the manager's business; it logged it.
+                    // A late outcome was logged by the manager; a manager that is gone needs none.
                     let _ = mailbox.send(input).await;
                 }
                 let _ = finished.send(effect);

@@ -37,7 +37,10 @@ const QUEUE_CHUNK: usize = 200;
 /// Inputs taken before the loop looks at anything else.
 const DRAIN_MAX: usize = 256;
 /// How long running effects get to end when the run stops.
-const STOP_GRACE: Duration = Duration::from_secs(4);
+/// More than an agent takes, so that it can say what it left.
+const STOP_GRACE: Duration = Duration::from_millis(4_600);
+/// A longer wall limit is none: a year.
+const WALL_MAX_SECS: u64 = 365 * 24 * 60 * 60;
 
 /// A run to be managed.
 pub struct Managed {
@@ -194,7 +197,7 @@ impl Manager {
         mut sources: Sources,
     ) -> Result<RunEnded, RunError> {
         let outcome = match self.begin(beginning, blobs).await {
-            Ok(()) => self.turn(&mut sources).await,
+            Ok(()) => self.serve(&mut sources).await,
             Err(error) => Err(error),
         };
         self.effects.abort_all();
@@ -240,7 +243,7 @@ impl Manager {
     }
 
     /// The loop, until the end of the run is durable.
-    async fn turn(&mut self, sources: &mut Sources) -> Result<RunEnded, RunError> {
+    async fn serve(&mut self, sources: &mut Sources) -> Result<RunEnded, RunError> {
         let wall = self.wall_deadline();
         loop {
             if let Some(ended) = self.ended() {
@@ -288,12 +291,21 @@ impl Manager {
         let (input, reply) = match letter {
             Letter::Input(input, reply) => (input, reply),
             Letter::Broken(error) => return Err(RunError::Blob(error)),
+            Letter::Halt(request) => {
+                if self.stopping.is_none() {
+                    self.begin_stop(request);
+                }
+                return Ok(());
+            }
         };
         let ask = match &input {
             Input::Admit(ask) => Some(ask.clone()),
             _ => None,
         };
         let answer = self.input(input)?;
+        if let Reply::Late(misfit) = &answer {
+            tracing::warn!(%misfit, "an input came too late and is not recorded");
+        }
         match (answer, ask) {
             (Reply::Wait, Some(ask)) => self.parked.push((ask, reply)),
             (answer, _) => self.reply_when_durable(reply, answer),
@@ -415,20 +427,18 @@ impl Manager {
         Ok(())
     }
 
+    /// The limit counts for each manager anew: whoever resumes a run wants it to go on.
     fn wall_deadline(&self) -> Instant {
-        let left = self.state.run().map_or(Duration::MAX, |run| {
-            let limit = Duration::from_secs(run.plan.limits.wall_secs);
-            limit.saturating_sub(Duration::from_millis(run.worked_millis))
-        });
-        Instant::from_std(self.clock.instant()) + left.min(Duration::from_secs(365 * 24 * 60 * 60))
+        let limit = self.state.run().map_or(0, |run| run.plan.limits.wall_secs);
+        let limit = Duration::from_secs(limit.min(WALL_MAX_SECS));
+        Instant::from_std(self.clock.instant()) + limit
     }
 
     fn wall_request(&self) -> StopRequest {
-        let any = self.state.tasks().any(|(_, task)| task.succeeded());
         let limit = self.state.run().map_or(0, |run| run.plan.limits.wall_secs);
         StopRequest {
             reason: format!("the wall limit of {limit} s is reached"),
-            exit: if any { 3 } else { 1 },
+            exit: self.state.exit_at_limit(),
         }
     }
 }

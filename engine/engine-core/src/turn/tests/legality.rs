@@ -69,6 +69,7 @@ fn inputs() -> Vec<TurnInput> {
         TurnInput::Snapshotted(Ok(None::<Snapshot>)),
         TurnInput::Restored(Ok(())),
         TurnInput::Told("x".to_owned()),
+        TurnInput::Unsent,
         TurnInput::Cancelled,
     ]
 }
@@ -126,7 +127,7 @@ fn every_input_is_legal_or_refused_at_every_phase() {
     insta::assert_snapshot!(table, @r"
     not started: start, told, cancelled
     a request waits for admission: admitted, refused, told, cancelled
-    the model is being asked: answered, model failed, told, cancelled
+    the model is being asked: answered, model failed, told, unsent, cancelled
     waiting before a resend: waited, told, cancelled
     calls are being prepared: prepared, told, cancelled
     calls are running: tool finished, told, cancelled

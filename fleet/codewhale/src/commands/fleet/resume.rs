@@ -43,9 +43,11 @@ impl Resume {
         let models = Models::of(&plan, &app.around)?;
         let runtime = attend::runtime()?;
         runtime.block_on(models.probe())?;
-        let mut around = app.around.clone();
-        around.folder = Path::new(&place).to_owned();
-        let ground = Ground::of_folder(&around)?;
+        let ground = match plan.workspace.site {
+            // Its repository is the one that holds it, wherever that was moved to.
+            Site::Worktrees => Ground::of_repository(&app.around)?,
+            Site::Here => ground_of(app, &place)?,
+        };
         // Taken last: a run that cannot go on yet is left as it is.
         let store = launch::take(&folder)?;
         if let Some(left) = store.left() {
@@ -86,6 +88,19 @@ fn unfinished(run: ReadRun) -> Result<(RunSpec, String), Report> {
             .hint(format!("see how it ended: codewhale fleet status {id}")));
     }
     Ok((opened.plan.clone(), opened.repository.clone()))
+}
+
+/// The folder that an agent without a worktree was at work in.
+fn ground_of(app: &App, place: &str) -> Result<Ground, Report> {
+    if !Path::new(place).is_dir() {
+        return Err(Report::usage(format!(
+            "The folder `{place}` that the run worked in is gone"
+        ))
+        .hint("put it back, or order the work anew"));
+    }
+    let mut around = app.around.clone();
+    around.folder = Path::new(place).to_owned();
+    Ground::of_folder(&around)
 }
 
 fn took_over(left: &ledger::Left) -> String {
