@@ -81,6 +81,7 @@ fn the_lock_of_a_dead_process_is_taken_over_and_said_so() {
     let by = |pid: u32| {
         let mut holder: serde_json::Value = serde_json::from_str(&own).expect("JSON");
         holder["pid"] = pid.into();
+        holder["start"] = 1.into();
         holder.to_string()
     };
     for (left, next) in [
