@@ -1,12 +1,13 @@
 //! The private folder of a sandbox: its HOME and its TMPDIR. Removed when it is dropped, and by the
 //! next process of the same user when its own was killed. Never touches a folder that is in use.
 
+use crate::process::ProcessId;
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Beginning of the name of each folder.
+/// Beginning of the name of each folder; the pid of its maker follows.
 const PREFIX: &str = "codewhale-";
 
 /// A file inside, locked as long as the process that made the folder lives.
@@ -29,7 +30,7 @@ impl Scratch {
     /// When the folders cannot be made.
     pub fn new_in(parent: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
+            .prefix(&format!("{PREFIX}{}-", std::process::id()))
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)?;
         let root = folder.path().canonicalize()?;
@@ -48,11 +49,9 @@ impl Scratch {
     /// the next time. Blocks.
     pub fn remove_abandoned(parent: &Path) {
         let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-        for entry in entries {
-            let named = entry.file_name();
-            let ours = named.as_encoded_bytes().starts_with(PREFIX.as_bytes());
-            if ours && is_abandoned(&entry.path()) {
-                let _ = fs::remove_dir_all(entry.path());
+        for folder in entries.map(|entry| entry.path()) {
+            if maker_of(&folder).is_some_and(|maker| is_abandoned(&folder, maker)) {
+                let _ = fs::remove_dir_all(folder);
             }
         }
     }
@@ -85,11 +84,22 @@ fn lease(folder: &Path) -> io::Result<File> {
     Ok(lease)
 }
 
-/// True for a folder of this user with a lease that nobody holds.
-fn is_abandoned(folder: &Path) -> bool {
+/// The pid in the name of a folder of this kind.
+fn maker_of(folder: &Path) -> Option<i32> {
+    let rest = folder.file_name()?.to_str()?.strip_prefix(PREFIX)?;
+    rest.split_once('-')?.0.parse().ok()
+}
+
+/// True for a folder of this user with a lease that nobody holds. One without a lease is being made or
+/// removed by its maker, unless that one is dead.
+fn is_abandoned(folder: &Path, maker: i32) -> bool {
     let user = rustix::process::geteuid().as_raw();
-    fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir() && meta.uid() == user)
-        && File::open(folder.join(LEASE)).is_ok_and(|lease| lease.try_lock().is_ok())
+    let ours = |meta: fs::Metadata| meta.is_dir() && meta.uid() == user;
+    fs::symlink_metadata(folder).is_ok_and(ours)
+        && match File::open(folder.join(LEASE)) {
+            Ok(lease) => lease.try_lock().is_ok(),
+            Err(error) => error.kind() == ErrorKind::NotFound && ProcessId::of(maker).is_none(),
+        }
 }
 
 #[cfg(test)]
@@ -111,20 +121,23 @@ mod tests {
     fn only_what_a_dead_process_left_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let used = Scratch::new_in(parent.path()).unwrap();
-        let make = |name: &str| {
+        let check = |name: &str, leased: bool, stays: bool| {
             let folder = parent.path().join(name);
-            fs::create_dir(&folder).unwrap();
-            folder
+            fs::create_dir_all(folder.join("home")).unwrap();
+            if leased {
+                fs::write(folder.join(LEASE), "").unwrap();
+            }
+            Scratch::remove_abandoned(parent.path());
+            assert_eq!(folder.exists(), stays, "{name}");
         };
-        let (dead, unmarked, foreign) =
-            (make("codewhale-dead"), make("codewhale-x"), make("other"));
-        for folder in [&dead, &foreign] {
-            fs::create_dir(folder.join("home")).unwrap();
-            fs::write(folder.join(LEASE), "").unwrap();
-        }
-        Scratch::remove_abandoned(parent.path());
-        assert!(used.home().exists() && unmarked.exists() && foreign.exists());
-        assert!(!dead.exists());
+        let own = std::process::id();
+        check(&format!("codewhale-{own}-abc"), true, false);
+        check(&format!("codewhale-{own}-half-made"), false, true);
+        check("codewhale-4194305-half-made", false, false);
+        check("codewhale-4194305-abc", true, false);
+        check("codewhale-sample", true, true);
+        check("other-4194305-abc", true, true);
+        assert!(used.home().exists() && used.temporary().exists());
         let gone = parent.path().join("gone");
         Scratch::remove_abandoned(&gone);
         assert!(!gone.exists());
