@@ -4,8 +4,7 @@ use crate::command::{GitError, GitFailure, Purpose};
 use crate::repo::{Repo, RepoError};
 use fleet_core::ids::{BranchName, CommitId};
 use git2::ErrorCode;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The value that git takes for "must not exist yet".
 const NOTHING: &str = "0000000000000000000000000000000000000000";
@@ -102,7 +101,7 @@ impl Repo {
         if let Some(settled) = settled(self.branch_tip(branch)?, Some(old), new) {
             return Ok(settled);
         }
-        match self.checked_out_at(branch)? {
+        match self.checked_out_at(branch) {
             Some(at) => Err(RepoError::InUse {
                 branch: branch.clone(),
                 at,
@@ -125,22 +124,23 @@ impl Repo {
 
     /// The checkout that stands on a branch, if there is one.
     ///
-    /// # Errors
-    /// When git cannot list the worktrees.
-    pub fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, RepoError> {
-        let answer = self
-            .call(Purpose::Read, ["worktree", "list", "--porcelain", "-z"])
-            .run()?;
-        let wanted = full_name(branch);
-        let mut folder = None;
-        for field in answer.fields() {
-            if let Some(path) = field.strip_prefix(b"worktree ") {
-                folder = Some(PathBuf::from(std::ffi::OsStr::from_bytes(path)));
-            } else if field.strip_prefix(b"branch ") == Some(wanted.as_bytes()) {
-                return Ok(folder);
-            }
+    /// Reads the heads themselves: `git worktree list` gives up on a worktree that somebody else is
+    /// just making or removing.
+    fn checked_out_at(&self, branch: &BranchName) -> Option<PathBuf> {
+        let wanted = format!("ref: {}", full_name(branch));
+        let says = |file: PathBuf| {
+            let text = std::fs::read_to_string(file).ok()?;
+            Some(text.trim_end().to_owned())
+        };
+        let common = self.git_common_dir();
+        if says(common.join("HEAD")).as_ref() == Some(&wanted) {
+            return common.parent().map(Path::to_owned);
         }
-        Ok(None)
+        let linked = std::fs::read_dir(common.join("worktrees")).ok()?;
+        let mut admins = linked.flatten().map(|entry| entry.path());
+        let admin = admins.find(|admin| says(admin.join("HEAD")).as_ref() == Some(&wanted))?;
+        let file = says(admin.join("gitdir")).map_or(admin, PathBuf::from);
+        file.parent().map(Path::to_owned)
     }
 }
 

@@ -212,8 +212,23 @@ fn work_goes_to_the_integration_branch_and_never_to_what_is_checked_out() {
     place.git("R", &["checkout", "-q", "codewhale/r/integration"]);
     let next = place.commit("R", &[("f", "mine\n")], "mine");
     place.git("R", &["reset", "-q", "--hard", commit.as_str()]);
-    let error = repo.advance(&integration(), &commit, &next).unwrap_err();
-    assert!(matches!(error, RepoError::InUse { at, .. } if at == place.path("R")));
+    let in_use_at = |folder: &str| {
+        let error = repo.advance(&integration(), &commit, &next).unwrap_err();
+        assert!(matches!(error, RepoError::InUse { at, .. } if at == place.path(folder)));
+    };
+    in_use_at("R");
+    place.git("R", &["checkout", "-q", "task"]);
+    place.git(
+        "R",
+        &["worktree", "add", "-q", "../W", "codewhale/r/integration"],
+    );
+    // Git itself lists nothing while somebody is half-way through making one.
+    place.write(
+        "R/.git/worktrees/half",
+        &[("gitdir", "/half/.git\n"), ("commondir", "")],
+    );
+    assert!(!place.try_git("R", &["worktree", "list"]).status.success());
+    in_use_at("W");
     assert_eq!(repo.branch_tip(&integration()).unwrap(), Some(commit));
 }
 
