@@ -100,7 +100,7 @@ impl Crew {
             .with("HOLD", "$T/hold")
             .with("TMPDIR", "$T/tmp")
             .with_repository();
-        environment.write("tmp/keep", "");
+        std::fs::create_dir(environment.path("tmp")).expect("a folder");
         environment.write("hold/.keep", "");
         let alpha = "[ \"$(tr '\\n' ' ' < alpha.txt)\" = 'one two three ' ]\n";
         let beta = "[ \"$(tr '\\n' ' ' < beta.txt)\" = 'x y z ' ]\n";
@@ -232,11 +232,15 @@ impl Crew {
         self.environment.git(&["rev-parse", &tree])
     }
 
-    /// What lies in the folder for temporary files.
+    /// What lies in the folder for temporary files, and in the folders there.
     pub(crate) fn scratch(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.environment.path("tmp")).expect("a folder");
-        let names = entries.flatten().map(|entry| entry.file_name());
-        names.map(|name| name.display().to_string()).collect()
+        let below = |folder: &Path| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect::<Vec<_>>()
+        };
+        let top = below(&self.environment.path("tmp"));
+        let all = top.iter().flat_map(|path| below(path)).chain(top.clone());
+        all.map(|path| path.display().to_string()).collect()
     }
 
     /// The run as `fleet status` tells it.
