@@ -27,6 +27,7 @@ fn help_names_what_there_is() {
     Commands:
       fleet   Plan, run and look at fleets of agents
       exec    Let one agent work in the current folder
+      ledger  Look at the ledger of a run, the file itself
       doctor  Check that everything is here that codewhale needs
       config  See which configuration is in force
 

@@ -11,6 +11,7 @@ mod exec;
 mod first_steps;
 mod fleets;
 mod holding;
+mod ledger_command;
 mod rosters;
 mod started;
 mod stopping;

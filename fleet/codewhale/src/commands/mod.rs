@@ -4,6 +4,7 @@ mod config;
 mod doctor;
 mod exec;
 mod fleet;
+mod ledger;
 
 pub(crate) use fleet::whereabouts;
 
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Fleet(fleet::Fleet),
     Exec(exec::Exec),
+    #[command(subcommand)]
+    Ledger(ledger::Ledger),
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Config(config::Config),
@@ -29,6 +32,7 @@ impl Command {
         match self {
             Self::Fleet(command) => command.format(),
             Self::Exec(command) => command.format(),
+            Self::Ledger(command) => command.format(),
             Self::Doctor(command) => command.format(),
             Self::Config(command) => command.format(),
         }
@@ -42,6 +46,7 @@ impl Command {
         match self {
             Self::Fleet(command) => command.run(app),
             Self::Exec(command) => command.run(app),
+            Self::Ledger(command) => command.run(app),
             Self::Doctor(command) => command.run(app),
             Self::Config(command) => command.run(app),
         }

@@ -35,7 +35,7 @@ pub(crate) fn of_read(error: &ReplayError) -> Report {
 }
 
 fn hint_unreadable(report: Report) -> Report {
-    report.hint("what stands before that place can be read with `codewhale fleet logs`; nothing was changed")
+    report.hint("`codewhale ledger verify` lists every damaged place; nothing was changed")
 }
 
 fn exit_of(trouble: Trouble) -> Exit {
