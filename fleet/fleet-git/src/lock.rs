@@ -1,5 +1,5 @@
 //! Locks on files: the one lock around registering worktrees, and git's own lock on an index.
-//! Never removes a lock on an index that anybody else may use.
+//! Never removes a lock on anything that anybody else may use.
 
 use crate::patience::Patience;
 use rustix::fs::FlockOperation;
@@ -7,6 +7,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How long what is done in an instant may take a process that outlived its manager.
+pub(crate) const OUTLASTED: Duration = Duration::from_secs(3);
 
 /// A lock that somebody else held for too long.
 #[derive(Debug, thiserror::Error)]
@@ -103,10 +106,10 @@ fn held(path: &Path) -> LockHeld {
     }
 }
 
-/// Waits for the lock on an index that only we use, left by a git process that outlived its
+/// Waits for the lock on an index or a ref that only we use, left by a git process that outlived its
 /// manager, and takes the lock away when `limit` is over: whoever made it is dead.
-pub(crate) fn outlast(index: &Path, limit: Duration) -> io::Result<()> {
-    let lock_path = beside(index);
+pub(crate) fn outlast(locked: &Path, limit: Duration) -> io::Result<()> {
+    let lock_path = beside(locked);
     let patience = Patience::of(limit);
     while std::fs::symlink_metadata(&lock_path).is_ok() {
         if !patience.pause() {
@@ -119,8 +122,8 @@ pub(crate) fn outlast(index: &Path, limit: Duration) -> io::Result<()> {
     Ok(())
 }
 
-fn beside(index: &Path) -> PathBuf {
-    let mut name = index.as_os_str().to_owned();
+fn beside(locked: &Path) -> PathBuf {
+    let mut name = locked.as_os_str().to_owned();
     name.push(".lock");
     name.into()
 }

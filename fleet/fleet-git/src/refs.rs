@@ -1,6 +1,7 @@
 //! Reading and moving refs, each move guarded by the value it was decided on. Never forces a move.
 
 use crate::command::{GitError, GitFailure, Purpose};
+use crate::lock;
 use crate::repo::{Repo, RepoError};
 use fleet_core::ids::{BranchName, CommitId};
 use git2::ErrorCode;
@@ -8,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// The value that git takes for "must not exist yet".
 const NOTHING: &str = "0000000000000000000000000000000000000000";
+
+/// Beginnings of the refs that only the fleet moves.
+const OWN: [&str; 2] = ["refs/heads/codewhale/", "refs/codewhale/"];
 
 /// What became of a wish to move a ref. Repeating the wish is always safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +65,7 @@ impl Repo {
         if let Some(settled) = settled(self.ref_target(name)?, old, new) {
             return Ok(settled);
         }
+        self.outlast_lock(name);
         let old = old.map_or(NOTHING, CommitId::as_str);
         let args = ["update-ref", "-m", "codewhale", name, new.as_str(), old];
         match self.call(Purpose::Write, args).run() {
@@ -117,9 +122,19 @@ impl Repo {
         old: &CommitId,
     ) -> Result<(), GitError> {
         let name = full_name(branch);
+        self.outlast_lock(&name);
         self.call(Purpose::Write, ["update-ref", "-d", &name, old.as_str()])
             .run()
             .map(drop)
+    }
+
+    /// A lock that git left on a ref of the fleet when it was cut off would stay for ever: nobody else
+    /// moves these refs, and who does takes far less than this time.
+    fn outlast_lock(&self, name: &str) {
+        if OWN.iter().any(|begin| name.starts_with(begin)) {
+            // One that cannot be taken away is named by git itself.
+            let _ = lock::outlast(&self.git_common_dir().join(name), lock::OUTLASTED);
+        }
     }
 
     /// The checkout that stands on a branch, if there is one.

@@ -4,8 +4,9 @@
 use crate::command::Purpose;
 use crate::error::{At, WorkspaceError};
 use crate::folders;
-use crate::lock::FileLock;
+use crate::lock::{FileLock, OUTLASTED};
 use crate::made::Made;
+use crate::patience::Patience;
 use crate::workspace::Workspaces;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,8 +49,46 @@ impl Workspaces {
             .map(AsRef::as_ref)
             .collect();
         args.extend([path.as_os_str(), target.as_ref()]);
+        self.drop_half_made()?;
         self.inner.repo.call(Purpose::Write, args).run()?;
         Ok(())
+    }
+
+    /// Takes registrations of the fleet away that git left half-made when it was cut off: beside one it
+    /// adds no other. The caller holds the lock, so that only a git which outlived its manager can
+    /// still be making one, and it gets a while.
+    fn drop_half_made(&self) -> Result<(), WorkspaceError> {
+        let patience = Patience::of(OUTLASTED);
+        while let Some(admin) = self.half_made() {
+            if !patience.pause() {
+                folders::take_away(&admin).at(&admin)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A registration of a worktree of any run that lacks a part.
+    fn half_made(&self) -> Option<PathBuf> {
+        let ours = self.inner.folder.parent()?;
+        let said = |file: PathBuf| std::fs::read_to_string(file).unwrap_or_default();
+        let lacks = |admin: &PathBuf| {
+            let parts = ["commondir", "HEAD"].into_iter();
+            Path::new(&said(admin.join("gitdir"))).starts_with(ours)
+                && parts
+                    .map(|part| said(admin.join(part)))
+                    .any(|text| text.is_empty())
+        };
+        self.registered().find(lacks)
+    }
+
+    /// Git's own folders of all worktrees.
+    fn registered(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = std::fs::read_dir(self.registrations());
+        entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
     }
 
     /// Git chooses the name of its own folder; nobody else has been in the worktree yet, so its
@@ -116,27 +155,24 @@ impl Workspaces {
         }
     }
 
-    /// Ends the registration of a worktree whose folder is gone.
+    /// Ends the registration of a worktree whose folder is gone. Not by the git command: that one
+    /// refuses to look at any worktree while one is registered by half, which a crash may leave for ever.
     pub(crate) fn unregister(&self, made: &Made) -> Result<(), WorkspaceError> {
-        let registered = std::fs::read_dir(self.registrations())
-            .map(|entries| {
-                entries.flatten().any(|entry| {
-                    std::fs::read_to_string(entry.path().join("gitdir"))
-                        .is_ok_and(|text| Path::new(text.trim_end()) == made.path.join(".git"))
-                })
-            })
-            .unwrap_or(false);
-        if registered && !folders::is_taken(&made.path) {
-            let args: [&OsStr; 5] = [
-                "worktree".as_ref(),
-                "remove".as_ref(),
-                "--force".as_ref(),
-                "--force".as_ref(),
-                made.path.as_os_str(),
-            ];
-            self.inner.repo.call(Purpose::Write, args).run()?;
+        if folders::is_taken(&made.path) {
+            return Ok(());
         }
-        Ok(())
+        let names_it = |admin: &PathBuf| {
+            std::fs::read_to_string(admin.join("gitdir"))
+                .is_ok_and(|text| Path::new(text.trim_end()) == made.path.join(".git"))
+        };
+        let registered = std::fs::read_dir(self.registrations())
+            .into_iter()
+            .flatten();
+        let mut admins = registered.flatten().map(|entry| entry.path());
+        match admins.find(names_it) {
+            Some(admin) => folders::take_away(&admin).at(&admin),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn registrations(&self) -> PathBuf {

@@ -5,6 +5,7 @@
 use crate::command::Purpose;
 use crate::error::{At, WorkspaceError};
 use crate::folders;
+use crate::lock;
 use crate::made::{self, Made, Stage};
 use crate::names;
 use crate::repo::Repo;
@@ -259,6 +260,9 @@ impl Workspaces {
         if !workspace.admin.is_dir() {
             return Err(gone());
         }
+        // Whoever held it was at work for the process before this one, and ended with it.
+        let index = workspace.admin.join("index");
+        lock::outlast(&index, lock::OUTLASTED).at(&index)?;
         self.inner.live().insert(made.name);
         Ok(workspace)
     }

@@ -1,6 +1,7 @@
-//! Lock files of git: those of others are waited for, then named, never removed.
+//! Lock files of git: those of others are waited for, then named, never removed. What a process before
+//! this one left when it was cut off is cleared away.
 
-use crate::place::{NOON, Place};
+use crate::place::{FIRST, NOON, Place, task};
 use fleet_git::{CommitIntent, CommitPlan, Moved, Workspace, WorkspaceError, Workspaces};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -95,4 +96,55 @@ fn a_lock_that_stays_is_named_with_its_age_and_left_alone() {
         .commit(&workspace, &plan, workspace.base())
         .unwrap();
     assert_eq!(again, Moved::AlreadyDone);
+}
+
+#[test]
+fn locks_that_a_dead_process_left_on_what_only_the_fleet_moves_are_outlasted() {
+    let place = Place::with_repo();
+    let (_, workspace) = place.workspace();
+    place.write(workspace.path(), &[("f", "done\n")]);
+    let branch = workspace.branch().unwrap();
+    let locks = [
+        format!("{}.lock", workspace.snapshot_ref()),
+        format!("refs/heads/{branch}.lock"),
+        "worktrees/one.1/index.lock".to_owned(),
+    ];
+    let locks = locks.map(|name| place.path("R/.git").join(name));
+    for lock in &locks {
+        fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        fs::write(lock, "").unwrap();
+    }
+    let next = place.workspaces();
+    let again = next.reopen(workspace.path()).unwrap();
+    let snapshot = next.snapshot(&again, "s", NOON).unwrap();
+    let plan = next.repo().plan_commit(&CommitIntent {
+        tree: &snapshot.tree,
+        parents: &[again.base().clone()],
+        message: "Do it",
+        role: "builder",
+        at: NOON,
+    });
+    let moved = next.commit(&again, &plan, again.base()).unwrap();
+    assert_eq!(moved, Moved::Done);
+    for lock in locks {
+        assert!(!lock.exists(), "{} stays", lock.display());
+    }
+}
+
+#[test]
+fn a_registration_that_was_cut_off_keeps_nobody_from_registering() {
+    let place = Place::with_repo();
+    let (_, workspace) = place.workspace();
+    let half = place.path("R/.git/worktrees/half");
+    let folder = workspace.path().parent().unwrap();
+    let gitdir = format!("{}\n", folder.join("half/.git").display());
+    place.write(&half, &[("gitdir", &gitdir), ("commondir", "")]);
+    assert!(!place.try_git("R", &["worktree", "list"]).status.success());
+    let base = workspace.base();
+    place
+        .workspaces()
+        .for_task(&task("two"), FIRST, base)
+        .unwrap();
+    assert!(!half.exists());
+    place.git("R", &["worktree", "list"]);
 }
