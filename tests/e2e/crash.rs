@@ -1,7 +1,7 @@
 //! `kill -9` of the manager, anywhere: what was answered is not asked again, what was done is not
 //! done twice, and the run ends with the same work as one that nothing happened to.
 
-use crate::crew::{ANSWERS, Crew, ends_as, hold_git};
+use crate::crew::{ANSWERS, Crew, ends_as, with_git_behind};
 use crate::environment::TestEnvironment;
 use crate::started::Started;
 use crate::story::Tokens;
@@ -54,7 +54,7 @@ enum When {
     Line(usize),
     /// When a command of the fleet stands where a file in the hold lets it wait.
     Held(&'static str),
-    /// When git stands there: see [`crate::crew::hold_git`].
+    /// When git stands there: see [`HELD_LANDING`].
     Git(&'static str),
 }
 
@@ -120,6 +120,19 @@ impl<'a> Lives<'a> {
         if let When::Held(what) | When::Git(what) = when {
             crew.let_go(what);
         }
+        self.note_death();
+    }
+
+    /// Starts or resumes the run, until git is cut off together with its manager.
+    #[track_caller]
+    fn is_cut_off(&mut self) {
+        self.crew.hold("cut");
+        assert_eq!(self.lives().ended().code, None, "it was never cut off");
+        self.note_death();
+    }
+
+    fn note_death(&mut self) {
+        let crew = self.crew;
         self.deaths.push(Death {
             asked: crew.asked().len(),
             answered: crew.story().answered().into_iter().collect(),
@@ -243,15 +256,52 @@ fn killed_in_the_middle_of_a_check_it_checks_again() {
     check(&[When::Held("check")], Whom::Group);
 }
 
+/// Waits before the integration branch is moved while `before-landing` is in the hold, and after it
+/// while `after-landing` is.
+const HELD_LANDING: &str = r#"
+hold() { while [ -e "$HOLD/$1-landing" ]; do sleep 0.02; done; }
+case "$*" in *update-ref*/integration*)
+    hold before; "$GIT" "$@"; code=$?; hold after; exit $code;;
+esac"#;
+
 /// Landing is a move of a ref. The git command that makes it outlives its manager, which nobody can
 /// prevent: it may move the ref at any time.
 #[test]
 fn killed_while_landing_it_lands_once() {
     for what in ["before-landing", "after-landing"] {
-        let crew = Crew::in_environment(hold_git(TestEnvironment::new()));
+        let crew = Crew::in_environment(with_git_behind(TestEnvironment::new(), HELD_LANDING));
         let mut lives = Lives::of(&crew);
         lives.dies(When::Git(what), Whom::Manager);
         lives.dies(When::Git(what), Whom::Group);
+        lives.ends_as_if_unbroken();
+    }
+}
+
+/// What git leaves when it is cut off together with its manager, as when the power goes: once, while
+/// `cut` is in the hold.
+const CUT_OFF: &str = r#"
+cut() { rm "$HOLD/cut"; kill -9 $PPID; exit 1; }
+common() { "$GIT" rev-parse --path-format=absolute --git-common-dir; }
+[ -e "$HOLD/cut" ] && case "$CUT $*" in
+"registering "*"worktree add"*/alpha.1*)
+    for word; do case "$word" in */alpha.1) path=$word;; esac; done
+    admin=$(common)/worktrees/alpha.1
+    mkdir -p "$admin" "$path"
+    echo "$path/.git" > "$admin/gitdir"; : > "$admin/commondir"
+    cut;;
+"landing "*update-ref*/integration*)
+    for word; do case "$word" in refs/*) ref=$word;; esac; done
+    : > "$(common)/$ref.lock"
+    cut;;
+esac"#;
+
+#[test]
+fn cut_off_in_the_middle_of_git_it_goes_on() {
+    for what in ["registering", "landing"] {
+        let environment = TestEnvironment::new().with("CUT", what);
+        let crew = Crew::in_environment(with_git_behind(environment, CUT_OFF));
+        let mut lives = Lives::of(&crew);
+        lives.is_cut_off();
         lives.ends_as_if_unbroken();
     }
 }

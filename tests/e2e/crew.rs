@@ -251,23 +251,19 @@ impl Crew {
     }
 }
 
-/// Puts a git in front of the machine's that waits before it moves the integration branch while the
-/// file `before-landing` is in the hold, and after it while `after-landing` is.
-pub(crate) fn hold_git(environment: TestEnvironment) -> TestEnvironment {
+/// Puts a script in front of the machine's git. It is given git's arguments, finds the real git in
+/// `$GIT` and its manager in `$PPID`; what it does not deal with goes to the real one.
+pub(crate) fn with_git_behind(environment: TestEnvironment, script: &str) -> TestEnvironment {
     let path = std::env::var("PATH").expect("a path");
     let git = std::env::split_paths(&path)
         .map(|folder| folder.join("git"))
         .find(|git| git.is_file())
         .expect("git is installed");
-    let held = "while [ -e \"$HOLD/$1-landing\" ]; do sleep 0.02; done";
-    let git = git.display();
-    environment.write(
-        "bin/git",
-        &format!(
-            "#!/bin/sh\nhold() {{ {held}; }}\ncase \"$*\" in\n*update-ref*/integration*)\n\
-             hold before; '{git}' \"$@\"; code=$?; hold after; exit $code;;\nesac\nexec '{git}' \"$@\"\n"
-        ),
+    let text = format!(
+        "#!/bin/sh\nGIT='{}'\n{script}\nexec \"$GIT\" \"$@\"\n",
+        git.display()
     );
+    environment.write("bin/git", &text);
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(environment.path("bin/git"), mode).expect("a mode can be set");
     environment.with("PATH", &format!("$T/bin:{path}"))
