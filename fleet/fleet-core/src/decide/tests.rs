@@ -1,11 +1,14 @@
 //! Decisions, played through whole runs without a disk, a process or a clock.
 
 use super::*;
-use crate::ids::CommitId;
+use crate::ids::{CommitId, TreeId};
+use crate::owed::EffectKind;
 use crate::record::CheckStage::{Merged, Own};
+use crate::record::{CheckFinished, Record, WorkCommitted};
 use crate::state::Phase;
 use crate::testing::{Bench, finished, task};
-use engine_core::ids::{AttemptNo, RoleName, StepNo};
+use engine_core::content::Content;
+use engine_core::ids::{AgentId, AttemptNo, RoleName, StepNo};
 use engine_core::record::{Json, Verdict};
 
 #[test]
@@ -263,4 +266,56 @@ fn a_late_outcome_is_refused_and_changes_nothing() {
     });
     assert!(matches!(reply, Reply::Late(_)), "{reply:?}");
     assert_eq!(bench.records.len(), before);
+}
+
+#[test]
+fn without_a_change_checks_can_verify_but_a_review_that_was_asked_for_stays_owed() {
+    #[track_caller]
+    fn check(checks: &[&str], review: Option<&str>, expected: &str) {
+        let mut spec = task("t", "builder", &[]);
+        spec.check = checks.iter().map(ToString::to_string).collect();
+        spec.review = review.map(|role| RoleName(role.into()));
+        let mut bench = Bench::new(vec![spec], |_| {});
+        loop {
+            let next = bench.state.owed().next();
+            let Some(effect) = next else { break };
+            let AgentId { task, attempt } = bench.agent(effect);
+            let commit = CommitId("base".into());
+            let outcome: Record = match effect.kind {
+                EffectKind::Commit => WorkCommitted {
+                    task,
+                    attempt,
+                    tree: TreeId("tree".into()),
+                    commit,
+                    files: 0,
+                    insertions: 0,
+                    deletions: 0,
+                }
+                .into(),
+                EffectKind::RunCheck { stage, index } => CheckFinished {
+                    task,
+                    attempt,
+                    stage,
+                    index,
+                    command: "c".into(),
+                    commit,
+                    exit: Some(0),
+                    output: Content::from(""),
+                    millis: 1,
+                    unconfined: None,
+                }
+                .into(),
+                _ => {
+                    bench.perform(effect, &mut |_| finished());
+                    continue;
+                }
+            };
+            assert_eq!(bench.input(Input::Outcome(outcome)), Reply::Accepted);
+        }
+        assert_eq!(bench.word("t"), expected);
+    }
+    check(&[], None, "settled");
+    check(&["c"], None, "verified");
+    check(&[], Some("reviewer"), "settled");
+    check(&["c"], Some("reviewer"), "settled");
 }

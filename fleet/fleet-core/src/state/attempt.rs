@@ -183,7 +183,8 @@ impl FleetState {
             attempt.commit.as_ref().map(|(commit, _)| commit) != attempt.base.as_ref()
         });
         if !changed {
-            let state = if task.spec.check.is_empty() {
+            // Nobody reviews what is not there, so a review that was asked for stays owed.
+            let state = if task.spec.check.is_empty() || task.spec.review.is_some() {
                 EndState::Settled
             } else {
                 EndState::Verified
