@@ -158,3 +158,13 @@ fn an_answer_that_was_cut_off_can_be_had_later() {
     let resumed = environment.run(&["fleet", "resume"]).exits(0);
     assert_eq!(resumed.stdout, "Four.\n");
 }
+
+#[test]
+fn the_folder_it_worked_in_is_none_that_clean_speaks_of() {
+    let server = ModelServer::scripted(writing());
+    let environment = asking(&server).with_repository();
+    environment.run(&["exec", "--auto", "MAKE it"]).exits(0);
+    let cleaned = environment.run(&["fleet", "clean"]).exits(0);
+    assert_eq!(cleaned.stdout, "0 folders removed\n");
+    assert_eq!(environment.git(&["status", "--porcelain"]), "?? made.txt");
+}

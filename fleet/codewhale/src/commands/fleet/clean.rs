@@ -9,6 +9,7 @@ use crate::report::Report;
 use crate::runs::{ReadRun, Runs, held};
 use fleet_core::ids::RunId;
 use fleet_core::record::Record;
+use fleet_core::spec::Site;
 use fleet_git::{Removal, Workspaces};
 use fleet_runtime::codec::FleetCodec;
 use fleet_tui::line::{Line, Tone};
@@ -84,6 +85,10 @@ fn clean(app: &App, run: &ReadRun, outcome: &mut Outcome) -> Result<(), Report> 
     let Some(opened) = run.state.run() else {
         return Ok(());
     };
+    if opened.plan.workspace.site == Site::Here {
+        // Its folder is the person's own.
+        return Ok(());
+    }
     let mut around = app.around.clone();
     around.folder = PathBuf::from(&opened.repository);
     let ground = Ground::of_folder(&around)?;
