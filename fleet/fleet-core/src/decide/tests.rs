@@ -127,6 +127,50 @@ fn a_refused_provider_ends_the_run_resumably_without_counting_the_attempt() {
 }
 
 #[test]
+fn a_provider_that_is_down_holds_only_its_own_roles() {
+    let tasks = vec![
+        task("a", "scout", &[]),
+        task("b", "builder", &[]),
+        task("c", "builder", &[]),
+    ];
+    let mut bench = Bench::new(tasks, |plan| {
+        plan.limits.agents = 1;
+        let builder = plan.roles.get_mut(&RoleName("builder".into())).unwrap();
+        builder.model.provider = "healthy".into();
+    });
+    let ended = bench.play(|agent| match agent.task.as_str() {
+        "a" => AttemptEnd::Provider {
+            message: "no route".into(),
+        },
+        _ => finished(),
+    });
+    assert_eq!(ended.outcome, RunOutcome::Provider);
+    let words = ["a", "b", "c"].map(|id| bench.word(id));
+    assert_eq!(words, ["interrupted", "landed", "landed"]);
+}
+
+#[test]
+fn an_attempt_that_changed_nothing_hands_on_what_it_began_with() {
+    let mut build = task("t", "builder", &[]);
+    build.check = vec!["c".into()];
+    let mut bench = Bench::new(vec![build], |plan| plan.limits.attempts = 3);
+    let ended = bench.play(|agent| match agent.attempt {
+        AttemptNo(2) => AttemptEnd::Failed {
+            kind: "model".into(),
+            message: "cut".into(),
+        },
+        _ => finished(),
+    });
+    assert_eq!(ended.outcome, RunOutcome::Done);
+    let (_, t) = bench.state.find(&"t".parse().unwrap()).unwrap();
+    let third = t.attempt.as_ref().unwrap();
+    assert_eq!(
+        (third.no, &third.start),
+        (AttemptNo(3), &Some(CommitId("t-1".into())))
+    );
+}
+
+#[test]
 fn parallel_requests_are_admitted_only_up_to_the_cap() {
     let tasks: Vec<_> = (0..12)
         .map(|n| task(&format!("t{n}"), "scout", &[]))

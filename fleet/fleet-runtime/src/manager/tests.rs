@@ -437,3 +437,63 @@ async fn requests_wait_for_open_reservations_and_never_pass_the_cap() {
     assert!(state.account().spent.total() <= Tokens(6_000));
     assert_eq!(state.account().reserved, Tokens(0));
 }
+
+#[tokio::test]
+async fn trouble_of_the_place_stops_the_run_and_a_resume_owes_the_work_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = Doing(|_, mailbox: Mailbox| -> BoxFuture<'static, Option<Input>> {
+        Box::pin(async move {
+            let reason = "the disk is full".to_owned();
+            mailbox.halt(StopRequest { reason, exit: 8 }).await;
+            None
+        })
+    });
+    let ended = managed(&folder, opened(&scouts(5)), Arc::new(hands))
+        .done
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Stopped, 8));
+    assert_eq!(ended.reason.as_deref(), Some("the disk is full"));
+    let hands = self::hands(|_, _| Box::pin(async { finished() }));
+    let ended = resume(&folder, scouts(5), hands)
+        .done
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(ended.outcome, RunOutcome::Done);
+}
+
+#[tokio::test]
+async fn the_wall_limit_stops_a_run_that_a_resume_can_finish() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("run");
+    let hands = Doing(|job: Job, _| -> BoxFuture<'static, Option<Input>> {
+        Box::pin(async move {
+            match job {
+                Job::RunAgent(_) => std::future::pending().await,
+                other => ready(&other),
+            }
+        })
+    });
+    let mut spec = opened(&scouts(2));
+    spec.plan.limits.wall_secs = 0;
+    let tasks = scouts(2);
+    let running = start(Managed {
+        store: Store::create(&folder, ledger::Filesystems::Any).unwrap(),
+        beginning: Beginning::Open {
+            opened: spec,
+            tasks,
+        },
+        hands: Arc::new(hands),
+        clock: Arc::new(SystemClock),
+    });
+    let ended = running.done.await.unwrap().unwrap();
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Stopped, 1));
+    assert_eq!(
+        ended.reason.as_deref(),
+        Some("the wall limit of 0 s is reached")
+    );
+    assert!(crate::store::read(&folder).unwrap().is_unfinished());
+}
