@@ -14,11 +14,11 @@ pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
         .create(folder)
 }
 
-/// Whether something has this name, be it a link to nowhere.
+/// Whether something has this name, be it a link to nowhere. Below a file nothing has a name.
 pub(crate) fn is_taken(path: &Path) -> bool {
     !matches!(
-        fs::symlink_metadata(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound
+        fs::symlink_metadata(path).map_err(|error| error.kind()),
+        Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
     )
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn hide_from_git(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{copy_file, stays_inside, take_away};
+    use super::{copy_file, is_taken, stays_inside, take_away};
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
@@ -119,6 +119,21 @@ mod tests {
         check("../x", false);
         check("a/../../x", false);
         check("/etc/passwd", false);
+    }
+
+    #[test]
+    fn a_name_is_taken_by_what_is_there_and_by_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "x").unwrap();
+        symlink("nowhere", dir.path().join("link")).unwrap();
+        let check = |below: &str, wanted: bool| {
+            assert_eq!(is_taken(&dir.path().join(below)), wanted, "{below}");
+        };
+        check("file", true);
+        check("link", true);
+        check("free", false);
+        check("free/below", false);
+        check("file/below", false);
     }
 
     #[test]
