@@ -174,6 +174,43 @@ fn a_base_that_is_no_commit_is_refused() {
 }
 
 #[test]
+fn a_check_says_what_a_run_would_miss_where_it_would_stand() {
+    let check = |environment: TestEnvironment, base: &str, words: Option<&str>| {
+        let roster = ROSTER.replace("$URL", "http://127.0.0.1:9");
+        let environment = with_roster(environment, &format!("{base}{roster}"));
+        let ran = environment
+            .run(&["fleet", "check", "../roster.toml"])
+            .exits(0);
+        let note = ran
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("note: a run"));
+        assert_eq!(note.is_some(), words.is_some(), "{}", ran.stderr);
+        assert!(note.unwrap_or_default().contains(words.unwrap_or_default()));
+    };
+    let empty = TestEnvironment::new().with_identity();
+    empty.git(&["init", "-q"]);
+    let nowhere = "base = \"nowhere\"\n";
+    check(
+        TestEnvironment::new(),
+        "",
+        Some("is not in a git repository"),
+    );
+    check(empty, "", Some("has no commit yet"));
+    check(
+        TestEnvironment::new().with_repository(),
+        nowhere,
+        Some("`nowhere`"),
+    );
+    check(
+        TestEnvironment::new().with_repository(),
+        "base = \"HEAD\"\n",
+        None,
+    );
+    check(TestEnvironment::new().with_repository(), "", None);
+}
+
+#[test]
 fn all_mistakes_of_a_roster_are_shown_at_once() {
     let roster = r#"max_parralel = 4
 

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::report::Report;
 use crate::repository;
 use crate::roster_file::{self, Loaded, Refused};
+use fleet_git::{OpenError, Repo};
 use roster::{KeyState, Plan};
 use serde::Serialize;
 use serde_json::Value;
@@ -46,15 +47,13 @@ impl Check {
     /// # Errors
     /// When the roster cannot be run as it is.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let repo = repository::find_if_any(&app.around).unwrap_or_else(|error| {
-            app.output.say(format!("note: {error}"));
-            None
-        });
-        let repository = repo.as_ref().map(fleet_git::Repo::toplevel);
-        match (
-            roster_file::load(app, &self.roster, repository),
-            self.format(),
-        ) {
+        let repo = repository::find(&app.around);
+        let repository = repo.as_ref().ok().map(Repo::toplevel);
+        let loaded = roster_file::load(app, &self.roster, repository);
+        if let Ok(loaded) = &loaded {
+            say_ground(app, &loaded.plan(), repo);
+        }
+        match (loaded, self.format()) {
             (Ok(loaded), Format::Text) => Ok(show(app, &loaded)),
             (Ok(loaded), Format::Json) => {
                 let findings = Findings {
@@ -69,6 +68,23 @@ impl Check {
             (Err(refused), Format::Json) => refuse(app, *refused),
         }
     }
+}
+
+/// Says what a run of this plan would miss where it would stand: a roster may be right elsewhere.
+fn say_ground(app: &App, plan: &Plan, repo: Result<Repo, OpenError>) {
+    if plan.demo.is_some() {
+        return;
+    }
+    let missing = match (repo, &plan.base) {
+        (Err(error), _) => error.to_string(),
+        (Ok(repo), Some(base)) => match repo.resolve(base) {
+            Ok(_) => return,
+            Err(error) => format!("{error} (`base`)"),
+        },
+        (Ok(_), None) => return,
+    };
+    app.output
+        .say(format!("note: a run would be refused: {missing}"));
 }
 
 fn show(app: &App, loaded: &Loaded) -> Exit {
