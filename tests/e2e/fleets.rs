@@ -114,6 +114,29 @@ fn a_good_run_says_where_its_work_is() {
 }
 
 #[test]
+fn a_branch_in_the_way_of_those_of_a_run_is_walked_around() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    environment.git(&["branch", "codewhale"]);
+    let ran = run(&environment, &[]).exits(0);
+    assert!(
+        ran.stdout.contains("landed on codewhale-2/"),
+        "{}",
+        ran.stdout
+    );
+    let branches = environment.git(&["branch", "--list", "--format=%(refname:short)"]);
+    let landed = branches
+        .lines()
+        .find(|name| name.starts_with("codewhale-2/"));
+    let landed = landed.expect("a branch of the run");
+    assert!(landed.ends_with("/integration"), "{branches}");
+    assert_eq!(
+        environment.git(&["show", &format!("{landed}:made.txt")]),
+        "made"
+    );
+}
+
+#[test]
 fn a_run_for_programs_is_one_record_a_line_and_ends_with_its_end() {
     let server = ModelServer::scripted(good());
     let environment = environment(&server);

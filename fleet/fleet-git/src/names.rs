@@ -1,6 +1,6 @@
 //! Finding a branch name that nobody uses. Never takes, moves or removes an existing one.
 
-use crate::repo::RepoError;
+use crate::repo::{Repo, RepoError};
 use fleet_core::ids::BranchName;
 use std::collections::BTreeSet;
 
@@ -21,6 +21,17 @@ pub(crate) fn free_branch(
         }
     }
     Ok(BranchName(free(&taken, parts)))
+}
+
+impl Repo {
+    /// The name of a branch made of these parts that nothing is in the way of now: git cannot hold
+    /// both `a` and `a/b`. A part that is in somebody's way gets a number. Makes nothing.
+    ///
+    /// # Errors
+    /// When the branches cannot be read.
+    pub fn free_branch(&self, parts: &[&str]) -> Result<BranchName, RepoError> {
+        free_branch(&self.open()?, parts)
+    }
 }
 
 /// Git keeps branches like files: `a` and `a/b` cannot both exist.

@@ -21,7 +21,7 @@ use engine_tools::shell::{CommandEnv, HelperProgram, Scratch, ShellRunner, Spawn
 use fleet_core::ids::{BranchName, RunId};
 use fleet_core::record::RunOpened;
 use fleet_core::spec::{RunSpec, Site, TaskSpec};
-use fleet_git::Workspaces;
+use fleet_git::{Repo, Workspaces};
 use fleet_runtime::blobs::RunBlobs;
 use fleet_runtime::clock::SystemClock;
 use fleet_runtime::hands::{FleetHands, Gear};
@@ -63,7 +63,10 @@ pub(crate) fn new_run(
     let seed = ids::seed();
     let (run, folder, store) = make_folder(ground, &plan.name, seed)?;
     let lands = base.is_some() && plan.workspace.site == Site::Worktrees;
-    let integration = lands.then(|| BranchName(format!("codewhale/{run}/integration")));
+    let integration = match ground.repo().filter(|_| lands) {
+        Some(repo) => Some(integration_of(repo, &run)?),
+        None => None,
+    };
     let mut plan = plan;
     let tasks = order::ordered(std::mem::take(&mut plan.tasks));
     let managed = manage(
@@ -156,6 +159,12 @@ fn never_opened(folder: &Path) -> Report {
         folder.display()
     ))
     .hint("nothing of it had started: run the roster again, and remove this folder")
+}
+
+/// Where the run's work will land. A branch of the person's named `codewhale` leaves no room below it.
+fn integration_of(repo: &Repo, run: &RunId) -> Result<BranchName, Report> {
+    repo.free_branch(&["codewhale", run.as_str(), "integration"])
+        .map_err(|error| Report::storage("The branches cannot be read").because(&error))
 }
 
 fn make_folder(ground: &Ground, name: &str, seed: u64) -> Result<(RunId, PathBuf, Store), Report> {
