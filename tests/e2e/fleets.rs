@@ -137,6 +137,31 @@ fn a_branch_in_the_way_of_those_of_a_run_is_walked_around() {
 }
 
 #[test]
+fn attempts_are_inspected_in_their_order() {
+    let environment = TestEnvironment::new().with_repository();
+    let roster = r#"model = "played/m"
+[provider.played]
+kind = "scripted"
+script = "turns.jsonl"
+[[task]]
+id = "make"
+prompt = "Make it."
+check = ["test -f made.txt"]
+"#;
+    environment.write("roster.toml", roster);
+    let turn = r#"{"task":"make","attempt":1,"turn":1,"text":"Made it."}"#;
+    environment.write("turns.jsonl", &format!("{turn}\n"));
+    run(&environment, &[]).exits(1);
+    let shown = environment.run(&["fleet", "inspect", "make"]).exits(0);
+    let mut titles = shown.stdout.lines().filter(|l| l.starts_with("Attempt"));
+    assert_eq!(
+        titles.next(),
+        Some("Attempt 1, check exit 1: test -f made.txt")
+    );
+    assert_eq!(titles.next(), Some("Attempt 2, failure"));
+}
+
+#[test]
 fn a_run_for_programs_is_one_record_a_line_and_ends_with_its_end() {
     let server = ModelServer::scripted(good());
     let environment = environment(&server);

@@ -210,29 +210,36 @@ fn show(app: &App, view: &TaskView, known: &Known<'_>) {
     fact("commit", known.commit);
     fact("workspace", known.workspace);
     section(app, "Asked", known.prompt);
-    for finding in &known.findings {
-        let title = format!("Attempt {}, {}", finding.attempt, finding.source);
-        section(app, &title, &finding.text);
-    }
-    for check in &known.checks {
-        let how = match check.exit {
-            Some(0) => "passed".to_owned(),
-            Some(code) => format!("exit {code}"),
-            None => "time limit or signal".to_owned(),
-        };
-        let on = match check.stage {
-            CheckStage::Own => "",
-            CheckStage::Merged => " after the merge",
-        };
-        let title = format!(
-            "Attempt {}, check {how}{on}: {}",
-            check.attempt, check.command
-        );
-        section(app, &title, &check.output);
+    let checks = known
+        .checks
+        .iter()
+        .map(|check| (check.attempt, title_of(check), &check.output));
+    let findings = known
+        .findings
+        .iter()
+        .map(|found| (found.attempt, found.source.to_owned(), &found.text));
+    let mut events: Vec<_> = checks.chain(findings).collect();
+    // A finding ends its attempt: it stands behind the checks of it.
+    events.sort_by_key(|(attempt, ..)| *attempt);
+    for (attempt, title, text) in events {
+        section(app, &format!("Attempt {attempt}, {title}"), text);
     }
     if let Some(result) = &known.result {
         section(app, "Result", result);
     }
+}
+
+fn title_of(check: &Receipt) -> String {
+    let how = match check.exit {
+        Some(0) => "passed".to_owned(),
+        Some(code) => format!("exit {code}"),
+        None => "time limit or signal".to_owned(),
+    };
+    let on = match check.stage {
+        CheckStage::Own => "",
+        CheckStage::Merged => " after the merge",
+    };
+    format!("check {how}{on}: {}", check.command)
 }
 
 fn section(app: &App, title: &str, text: &str) {
