@@ -250,7 +250,13 @@ fn reading_commands_tell_the_same_story() {
     Result
     Nothing is here.
     ");
-    environment.run(&["fleet", "diff", "look"]).exits(2);
+    let none = environment.run(&["fleet", "diff", "look"]).exits(0);
+    assert_eq!(none.stdout, "");
+    assert!(
+        none.stderr.contains("has changed nothing"),
+        "{}",
+        none.stderr
+    );
     let unknown = environment.run(&["fleet", "inspect", "nope"]).exits(2);
     assert!(unknown.stderr.contains("look, make"), "{}", unknown.stderr);
 }

@@ -120,6 +120,7 @@ fn said_of_agent(record: &Record) -> (Tone, String) {
 
 fn said_of_work(record: &Record) -> (Tone, String) {
     match record {
+        Record::WorkCommitted(r) if r.files == 0 => (Tone::Plain, "nothing to commit".to_owned()),
         Record::WorkCommitted(r) => {
             let files = words::counted(r.files.into(), "file");
             let (plus, minus) = (r.insertions, r.deletions);

@@ -16,6 +16,7 @@ fn a_builder_is_told_how_it_works() {
     let role = role("builder");
     let prompt = system_prompt(&Standing {
         role: &role,
+        place: Place::OwnCopy,
         access: Access::Write,
         ending: Ending::Answer,
         instructions: Some("Small steps.\n"),
@@ -43,10 +44,27 @@ fn a_builder_is_told_how_it_works() {
 }
 
 #[test]
+fn an_agent_in_a_persons_folder_is_told_so() {
+    let role = role("worker");
+    let prompt = system_prompt(&Standing {
+        role: &role,
+        place: Place::PersonsFolder,
+        access: Access::Write,
+        ending: Ending::Answer,
+        instructions: None,
+        notes: None,
+    });
+    assert!(prompt.contains("in the folder of the person"), "{prompt}");
+    assert!(prompt.contains("nothing puts it back"), "{prompt}");
+    assert!(!prompt.contains("your own copy"), "{prompt}");
+}
+
+#[test]
 fn a_reviewer_is_told_how_it_ends() {
     let role = role("reviewer");
     let prompt = system_prompt(&Standing {
         role: &role,
+        place: Place::OwnCopy,
         access: Access::Read,
         ending: Ending::Verdict,
         instructions: None,

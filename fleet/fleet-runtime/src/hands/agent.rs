@@ -10,7 +10,7 @@ use engine_core::content::Content;
 use engine_core::ids::Tokens;
 use engine_core::outcome::{AgentOutcome, Ending, FailureKind};
 use engine_core::prompt::{
-    DIFF_MAX_BYTES, Handover, Lesson, Order, Review, Standing, first_message, system_prompt,
+    DIFF_MAX_BYTES, Handover, Lesson, Order, Place, Review, Standing, first_message, system_prompt,
 };
 use engine_core::record::AgentRecord;
 use engine_core::tool::Access;
@@ -19,6 +19,7 @@ use engine_tools::shell::Network;
 use engine_tools::{Toolbox, ToolboxSpec, instructions};
 use fleet_core::decide::Input;
 use fleet_core::record::AttemptEnd;
+use fleet_core::spec::Site;
 use fleet_core::state::{Finding, FindingSource};
 use fleet_git::UnixSeconds;
 use std::path::{Path, PathBuf};
@@ -105,6 +106,10 @@ impl Inner {
         let notes = instructions::read(&root);
         let system = system_prompt(&Standing {
             role: &job.task.role,
+            place: match job.workspace.site {
+                Site::Worktrees => Place::OwnCopy,
+                Site::Here => Place::PersonsFolder,
+            },
             access: job.role.access,
             ending,
             instructions: job.role.instructions.as_deref(),

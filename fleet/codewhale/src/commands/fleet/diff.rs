@@ -31,16 +31,17 @@ impl Diff {
     /// Does what was asked.
     ///
     /// # Errors
-    /// When there is no such run or task, it has no change, or git cannot read it.
+    /// When there is no such run or task, or git cannot read it.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         let run = ReadRun::of(Runs::of(app)?.find(self.run.as_deref())?);
         let task = inspect::find(&run, &self.task)?;
-        let (from, to) = ends(task).ok_or_else(|| {
-            Report::usage(format!("Task `{}` has changed nothing", self.task)).hint(format!(
-                "see what it did: codewhale fleet inspect {}",
-                self.task
-            ))
-        })?;
+        let Some((from, to)) = ends(task) else {
+            let id = &self.task;
+            app.output.say(format!(
+                "task `{id}` has changed nothing; see what it did: codewhale fleet inspect {id}"
+            ));
+            return run.end();
+        };
         let repo = repository_of(app, &run)?;
         let diff = repo
             .diff(from, to, usize::MAX)
