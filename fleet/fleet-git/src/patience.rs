@@ -39,7 +39,12 @@ impl Patience {
 
     /// Waits a little before the next look; false when it is over.
     pub(crate) fn pause(&self) -> bool {
-        std::thread::sleep(PAUSE.min(self.rest()));
+        self.nap(PAUSE);
         !self.is_over()
+    }
+
+    /// Waits this long, or until it is over.
+    pub(crate) fn nap(&self, time: Duration) {
+        std::thread::sleep(time.min(self.rest()));
     }
 }

@@ -18,6 +18,10 @@ const OUTPUT_MAX_BYTES: usize = 256 << 20;
 const TALK_MAX_BYTES: usize = 64 << 10;
 /// How often a child with silent pipes is asked whether it has ended.
 const LOOK: Duration = Duration::from_millis(50);
+/// First and longest time between two looks at a child whose pipes are closed: nearly always it is
+/// about to end, so the first looks follow close upon each other.
+const NAP_MIN: Duration = Duration::from_micros(100);
+const NAP_MAX: Duration = Duration::from_millis(20);
 /// Time between the polite signal and the hard one.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -241,6 +245,7 @@ fn ready<A: AsFd, B: AsFd>(
 
 /// Waits for the end of the child; `None` when patience ends first.
 fn wait_until(child: &mut Child, patience: Patience) -> io::Result<Option<ExitStatus>> {
+    let mut nap = NAP_MIN;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -248,11 +253,8 @@ fn wait_until(child: &mut Child, patience: Patience) -> io::Result<Option<ExitSt
         if patience.is_over() {
             return Ok(None);
         }
-        // Its pipes are closed, so it is about to end.
-        std::thread::yield_now();
-        if child.try_wait()?.is_none() {
-            patience.pause();
-        }
+        patience.nap(nap);
+        nap = (nap * 2).min(NAP_MAX);
     }
 }
 
