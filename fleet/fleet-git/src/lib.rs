@@ -25,6 +25,7 @@ mod refs;
 mod register;
 mod remove;
 mod repo;
+mod shared;
 mod snapshot;
 mod status;
 mod workspace;

@@ -9,6 +9,7 @@ use crate::lock;
 use crate::made::{self, Made, Stage};
 use crate::names;
 use crate::repo::Repo;
+use crate::shared::Shared;
 use engine_core::ids::{AttemptNo, TaskId};
 use fleet_core::ids::{BranchName, CommitId, RunId};
 use std::collections::BTreeSet;
@@ -38,8 +39,7 @@ pub(crate) struct Inner {
     pub(crate) copy: Vec<PathBuf>,
     /// Names handed out by this process.
     live: Mutex<BTreeSet<String>>,
-    /// Held while a shared worktree is looked for or made.
-    sharing: Mutex<()>,
+    pub(crate) shared: Shared,
 }
 
 /// One work folder, ready to be worked in.
@@ -160,7 +160,7 @@ impl Workspaces {
                 state,
                 copy: copy.to_vec(),
                 live: Mutex::default(),
-                sharing: Mutex::default(),
+                shared: Shared::default(),
             }),
         }
     }
@@ -200,34 +200,6 @@ impl Workspaces {
             };
             if let Some(workspace) = workspace {
                 seat.keep();
-                return Ok(workspace);
-            }
-        }
-        Err(WorkspaceError::NoFreeName(stem))
-    }
-
-    /// A detached worktree of the tree of a commit, shared by all readers of the same tree.
-    ///
-    /// # Errors
-    /// When it cannot be made; then nothing of it is left behind.
-    pub fn read_only(&self, commit: &CommitId) -> Result<Workspace, WorkspaceError> {
-        let tree = self.inner.repo.tree_of(commit)?;
-        // No task id begins with `_`.
-        let stem = format!("_tree.{}", &tree.as_str()[..12]);
-        let _sharing = self
-            .inner
-            .sharing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        for name in candidates(&stem) {
-            let workspace = match self.remembered(&name)? {
-                Some(made) => self.take_up(&made)?,
-                None if !folders::is_taken(&self.inner.folder.join(&name)) => {
-                    Some(self.create(&name, None, commit)?)
-                }
-                None => None,
-            };
-            if let Some(workspace) = workspace {
                 return Ok(workspace);
             }
         }
@@ -327,7 +299,7 @@ impl Workspaces {
     }
 
     /// The worktree of an earlier process, if it stands where it was made and holds no work.
-    fn take_up(&self, made: &Made) -> Result<Option<Workspace>, WorkspaceError> {
+    pub(crate) fn take_up(&self, made: &Made) -> Result<Option<Workspace>, WorkspaceError> {
         if !made.path.is_dir() || !self.admin(made).is_dir() {
             return Ok(None);
         }
@@ -458,7 +430,7 @@ impl Workspaces {
 }
 
 /// A name and its numbered variants.
-fn candidates(stem: &str) -> impl Iterator<Item = String> {
+pub(crate) fn candidates(stem: &str) -> impl Iterator<Item = String> {
     let numbered = stem.to_owned();
     std::iter::once(stem.to_owned())
         .chain((2..=NAMES_MAX).map(move |number| format!("{numbered}-{number}")))

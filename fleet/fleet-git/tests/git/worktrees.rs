@@ -196,7 +196,7 @@ fn readers_of_one_tree_share_a_detached_folder_until_somebody_writes_in_it() {
     assert_ne!(other.path(), first.path());
 
     fs::write(first.path().join("f"), "spoilt").unwrap();
-    let fresh = workspaces.read_only(&snapshot.commit).unwrap();
+    let fresh = place.workspaces().read_only(&snapshot.commit).unwrap();
     assert_ne!(fresh.path(), first.path());
     assert_eq!(fs::read(fresh.path().join("f")).unwrap(), b"1\n2\n3\n");
 }
