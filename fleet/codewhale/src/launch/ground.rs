@@ -16,14 +16,6 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The repository that the current folder belongs to.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be worked in.
-    pub(crate) fn of_repository(around: &Surroundings) -> Result<Self, Report> {
-        Self::on(around, repository::find(around)?)
-    }
-
     /// The repository that the current folder belongs to, or the folder itself where there is none.
     ///
     /// # Errors
@@ -70,7 +62,11 @@ impl Ground {
         }
     }
 
-    fn on(around: &Surroundings, repo: Repo) -> Result<Self, Report> {
+    /// A repository.
+    ///
+    /// # Errors
+    /// When no place for runs or worktrees can be named.
+    pub(crate) fn on(around: &Surroundings, repo: Repo) -> Result<Self, Report> {
         Ok(Self {
             folder: repo.toplevel().to_owned(),
             runs: places::runs(around, Some(repo.git_common_dir()))?,

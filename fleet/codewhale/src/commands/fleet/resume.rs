@@ -6,6 +6,7 @@ use crate::attend::{self, Show};
 use crate::exit::Exit;
 use crate::launch::{self, Ground, Models};
 use crate::report::Report;
+use crate::repository;
 use crate::runs::{self, ReadRun, Runs};
 use fleet_core::spec::{RunSpec, Site};
 use std::path::Path;
@@ -45,7 +46,7 @@ impl Resume {
         runtime.block_on(models.probe())?;
         let ground = match plan.workspace.site {
             // Its repository is the one that holds it, wherever that was moved to.
-            Site::Worktrees => Ground::of_repository(&app.around)?,
+            Site::Worktrees => Ground::on(&app.around, repository::find(&app.around)?)?,
             Site::Here => ground_of(app, &place)?,
         };
         // Taken last: a run that cannot go on yet is left as it is.

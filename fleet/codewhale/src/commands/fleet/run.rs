@@ -45,8 +45,8 @@ impl Run {
     /// # Errors
     /// When the roster is wrong, nothing can be run here, or the manager could not go on.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let repo = repository::find_if_any(&app.around).ok().flatten();
-        let repository = repo.as_ref().map(fleet_git::Repo::toplevel);
+        let found = repository::find(&app.around);
+        let repository = found.as_ref().ok().map(fleet_git::Repo::toplevel);
         let loaded =
             roster_file::load(app, &self.roster, repository).map_err(|refused| refused.report)?;
         if let Some(warnings) = loaded.warnings() {
@@ -64,7 +64,7 @@ impl Run {
         runtime.block_on(models.probe())?;
         let ground = match &plan.workspace.demo {
             Some(demo) => Ground::demonstration(&app.around, Path::new(demo), &plan.name)?,
-            None => Ground::of_repository(&app.around)?,
+            None => Ground::on(&app.around, found?)?,
         };
         let launched = {
             let _inside = runtime.enter();
