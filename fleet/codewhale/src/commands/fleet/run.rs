@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Run a roster
 ///
 /// Each writing task works in a worktree of its own; your checkout is never touched. What passed its
-/// checks and review is on the branch codewhale/<run>/integration. Ctrl-C stops the run so that
+/// checks and review is on the branch `codewhale/<run>/integration`. Ctrl-C stops the run so that
 /// `fleet resume` can go on; a second one kills it.
 #[derive(Debug, clap::Args)]
 #[command(
