@@ -162,6 +162,44 @@ check = ["test -f made.txt"]
 }
 
 #[test]
+fn verdicts_are_inspected_with_who_gave_them() {
+    let environment = TestEnvironment::new().with_repository();
+    let roster = r#"model = "played/m"
+[provider.played]
+kind = "scripted"
+script = "turns.jsonl"
+[[task]]
+id = "make"
+prompt = "Make it."
+review = "reviewer"
+"#;
+    environment.write("roster.toml", roster);
+    let turns = r#"{"task":"make","turn":1,"text":"-","calls":[{"name":"write","arguments":{"path":"made.txt","content":"made"}}]}
+{"task":"make","turn":2,"text":"Made it."}
+{"task":"make-review-1","turn":1,"text":"-","calls":[{"name":"verdict","arguments":{"verdict":"reject","findings":"No test."}}]}
+{"task":"make-review-2","turn":1,"text":"-","calls":[{"name":"verdict","arguments":{"verdict":"approve","findings":"Good."}}]}
+"#;
+    environment.write("turns.jsonl", turns);
+    run(&environment, &[]).exits(0);
+    let check = |task: &str, wanted: &[&str]| {
+        let shown = environment.run(&["fleet", "inspect", task]).exits(0);
+        let lines: Vec<&str> = shown.stdout.lines().collect();
+        let starts = |line: &&usize| lines[**line].starts_with("Attempt");
+        let at: Vec<usize> = (0..lines.len()).filter(|at| starts(&at)).collect();
+        let told: Vec<&str> = at
+            .iter()
+            .flat_map(|at| [lines[*at], lines[at + 1]])
+            .collect();
+        assert_eq!(told, wanted, "{}", shown.stdout);
+    };
+    let rejected = ["Attempt 1, make-review-1 rejects", "No test."];
+    let approved = ["Attempt 2, make-review-2 approves", "Good."];
+    check("make", &[rejected, approved].concat());
+    check("make-review-1", &rejected);
+    check("make-review-2", &approved);
+}
+
+#[test]
 fn a_run_for_programs_is_one_record_a_line_and_ends_with_its_end() {
     let server = ModelServer::scripted(good());
     let environment = environment(&server);
@@ -243,6 +281,7 @@ fn reading_commands_tell_the_same_story() {
     assert_snapshot!(stable(&facts.join("\n")), @"
     ✓  look  scout  here/m  settled  step 1  98  TIME
     run       RUN
+    tokens    90 in, 8 out
 
     Asked
     LOOK around

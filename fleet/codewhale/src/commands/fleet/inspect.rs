@@ -8,6 +8,7 @@ use crate::report::Report;
 use crate::runs::{ReadRun, Runs};
 use engine_core::content::Content;
 use engine_core::ids::TaskId;
+use engine_core::record::Verdict;
 use fleet_core::record::{CheckFinished, CheckStage, Record};
 use fleet_core::state::{FindingSource, Task};
 use fleet_core::view::TaskView;
@@ -15,7 +16,7 @@ use fleet_runtime::blobs::RunBlobs;
 use fleet_runtime::clock::{Clock as _, SystemClock, timestamp};
 use fleet_runtime::codec::FleetCodec;
 use fleet_tui::line::{Line, Tone};
-use fleet_tui::picture;
+use fleet_tui::{picture, words};
 use serde::Serialize;
 
 /// Show everything that is known of a task
@@ -51,7 +52,17 @@ struct Known<'a> {
     base: Option<&'a str>,
     commit: Option<&'a str>,
     checks: Vec<Receipt>,
+    reviews: Vec<Review>,
     findings: Vec<Found>,
+}
+
+/// What a reviewer decided about an attempt; for a reviewing task, its own verdict.
+#[derive(Debug, Serialize)]
+struct Review {
+    attempt: u32,
+    by: String,
+    verdict: Verdict,
+    findings: String,
 }
 
 /// What a check left.
@@ -127,6 +138,7 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
             .unwrap_or_else(|error| format!("({error})"))
     };
     let attempt = task.attempt.as_ref();
+    let (checks, reviews) = receipts(run, &task.spec.id, &text);
     Ok(Known {
         run: &run.folder.id,
         task: TaskJson::of(view),
@@ -137,7 +149,8 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
         branch: attempt.and_then(|attempt| Some(attempt.branch.as_ref()?.as_str())),
         base: attempt.and_then(|attempt| Some(attempt.base.as_ref()?.as_str())),
         commit: attempt.and_then(|attempt| Some(attempt.commit.as_ref()?.0.as_str())),
-        checks: checks_of(run, &task.spec.id, &text),
+        checks,
+        reviews,
         findings: task
             .findings
             .iter()
@@ -151,21 +164,38 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
     })
 }
 
-/// The receipts of all attempts. A damaged ledger gives those before the damage: what it is, the
-/// command says at its end.
-fn checks_of(run: &ReadRun, task: &TaskId, text: &impl Fn(&Content) -> String) -> Vec<Receipt> {
-    let mut receipts = Vec::new();
+/// The checks and the verdicts of all attempts. A damaged ledger gives those before the damage: what
+/// it is, the command says at its end.
+fn receipts(
+    run: &ReadRun,
+    task: &TaskId,
+    text: &impl Fn(&Content) -> String,
+) -> (Vec<Receipt>, Vec<Review>) {
+    let (mut checks, mut reviews) = (Vec::new(), Vec::new());
     let _ = ledger::replay(&run.folder.path, &FleetCodec, &mut |entry| {
         for record in entry.records {
-            if let Record::CheckFinished(check) = record
-                && check.task == *task
-            {
-                receipts.push(receipt(check, text));
+            match record {
+                Record::CheckFinished(check) if check.task == *task => {
+                    checks.push(receipt(check, text));
+                }
+                Record::ReviewGiven(given) => {
+                    let reviewer = run.state.find(&given.task);
+                    let of = reviewer.and_then(|(_, task)| task.review_of.as_ref());
+                    if let Some(of) = of.filter(|of| of.task == *task || given.task == *task) {
+                        reviews.push(Review {
+                            attempt: of.attempt.0,
+                            by: given.task.to_string(),
+                            verdict: given.verdict,
+                            findings: text(&given.findings),
+                        });
+                    }
+                }
+                _ => {}
             }
         }
         Ok(())
     });
-    receipts
+    (checks, reviews)
 }
 
 fn receipt(check: CheckFinished, text: &impl Fn(&Content) -> String) -> Receipt {
@@ -206,6 +236,17 @@ fn show(app: &App, view: &TaskView, known: &Known<'_>) {
         "needs",
         Some(known.needs.join(", ").as_str()).filter(|n| !n.is_empty()),
     );
+    let spent = &view.account.spent;
+    let tokens = format!(
+        "{} in, {} out",
+        words::count(spent.input.0),
+        words::count(spent.output.0)
+    );
+    let unreported = match spent.unreported.0 {
+        0 => String::new(),
+        most => format!(", at most {} not reported", words::count(most)),
+    };
+    fact("tokens", Some(&format!("{tokens}{unreported}")));
     fact("branch", known.branch);
     fact("commit", known.commit);
     fact("workspace", known.workspace);
@@ -214,11 +255,19 @@ fn show(app: &App, view: &TaskView, known: &Known<'_>) {
         .checks
         .iter()
         .map(|check| (check.attempt, title_of(check), &check.output));
+    let reviews = known.reviews.iter().map(|review| {
+        let title = match review.verdict {
+            Verdict::Approve => format!("{} approves", review.by),
+            Verdict::Reject => format!("{} rejects", review.by),
+        };
+        (review.attempt, title, &review.findings)
+    });
     let findings = known
         .findings
         .iter()
+        .filter(|found| found.source != source_of(&FindingSource::Review))
         .map(|found| (found.attempt, found.source.to_owned(), &found.text));
-    let mut events: Vec<_> = checks.chain(findings).collect();
+    let mut events: Vec<_> = checks.chain(reviews).chain(findings).collect();
     // A finding ends its attempt: it stands behind the checks of it.
     events.sort_by_key(|(attempt, ..)| *attempt);
     for (attempt, title, text) in events {
