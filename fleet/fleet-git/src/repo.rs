@@ -53,7 +53,7 @@ pub enum OpenError {
     },
     /// Another account owns it and the person has not said that it is safe.
     #[error(
-        "{} belongs to another user; if you trust it, allow it with `git config --global --add safe.directory`",
+        "{} belongs to another user; if you trust it, allow its top folder with `git config --global --add safe.directory FOLDER`",
         .0.display()
     )]
     NotYours(PathBuf),
