@@ -289,6 +289,11 @@ fn reading_commands_tell_the_same_story() {
     Result
     Nothing is here.
     ");
+    let shown = environment.run(&["fleet", "inspect", "make"]).exits(0);
+    let fact = |name: &str| shown.stdout.lines().find(|line| line.starts_with(name));
+    assert!(fact("landed on codewhale/").is_some(), "{}", shown.stdout);
+    assert_eq!(fact("branch"), None);
+    assert!(fact("workspace").is_some_and(|line| line.ends_with("(taken away)")));
     let none = environment.run(&["fleet", "diff", "look"]).exits(0);
     assert_eq!(none.stdout, "");
     assert!(

@@ -9,6 +9,7 @@ use crate::runs::{ReadRun, Runs};
 use engine_core::content::Content;
 use engine_core::ids::TaskId;
 use engine_core::record::Verdict;
+use fleet_core::ids::BranchName;
 use fleet_core::record::{CheckFinished, CheckStage, Record};
 use fleet_core::state::{FindingSource, Task};
 use fleet_core::view::TaskView;
@@ -18,6 +19,7 @@ use fleet_runtime::codec::FleetCodec;
 use fleet_tui::line::{Line, Tone};
 use fleet_tui::{picture, words};
 use serde::Serialize;
+use std::path::Path;
 
 /// Show everything that is known of a task
 ///
@@ -104,7 +106,7 @@ impl Inspect {
         let known = known(&run, task, shown)?;
         match self.format() {
             Format::Json => app.output.object("inspect", &known)?,
-            Format::Text => show(app, shown, &known),
+            Format::Text => show(app, shown, &known, view.integration.as_ref()),
         }
         run.end()
     }
@@ -218,7 +220,7 @@ fn source_of(source: &FindingSource) -> &'static str {
     }
 }
 
-fn show(app: &App, view: &TaskView, known: &Known<'_>) {
+fn show(app: &App, view: &TaskView, known: &Known<'_>, integration: Option<&BranchName>) {
     let room = app.output.columns();
     let now = timestamp(SystemClock.now());
     for line in picture::tasks(&[view], view.ended_at.unwrap_or(now), room) {
@@ -247,9 +249,18 @@ fn show(app: &App, view: &TaskView, known: &Known<'_>) {
         most => format!(", at most {} not reported", words::count(most)),
     };
     fact("tokens", Some(&format!("{tokens}{unreported}")));
-    fact("branch", known.branch);
+    // The branch of work that has landed is taken away: what it held is on the other one.
+    if view.state == "landed" {
+        fact("landed on", integration.map(BranchName::as_str));
+    } else {
+        fact("branch", known.branch);
+    }
     fact("commit", known.commit);
-    fact("workspace", known.workspace);
+    let workspace = known.workspace.map(|path| {
+        let is_there = Path::new(path).exists();
+        format!("{path}{}", if is_there { "" } else { " (taken away)" })
+    });
+    fact("workspace", workspace.as_deref());
     section(app, "Asked", known.prompt);
     let checks = known
         .checks
