@@ -176,7 +176,8 @@ async fn a_call_that_is_cancelled_before_it_starts_never_runs() {
 #[tokio::test]
 async fn polite_programs_get_to_say_goodbye() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "trap 'echo bye; exit 0' TERM; echo up; sleep 60 & wait";
+    // The trap is set behind the fork: a child that has not become `sleep` yet would say it too.
+    let line = "sleep 60 & trap 'echo bye; exit 0' TERM; echo up; wait";
     let job = with_limits(job(folder.path(), line), 300, 5_000);
     let finished = run(&job).await;
     assert_eq!(finished.end, End::TimedOut);
