@@ -53,6 +53,7 @@ impl Workspaces {
         if let Some(workspace) = looks.of(&tree) {
             return Ok(workspace.clone());
         }
+        self.make_folders()?;
         // No task id begins with `_`.
         let stem = format!("_tree.{}", &tree.as_str()[..12]);
         for name in candidates(&stem) {

@@ -182,6 +182,7 @@ impl Workspaces {
         attempt: AttemptNo,
         base: &CommitId,
     ) -> Result<Workspace, WorkspaceError> {
+        self.make_folders()?;
         let run = self.inner.run.as_str();
         let number = attempt.to_string();
         let parts = ["codewhale", run, "t", task.as_str(), &number];
@@ -402,7 +403,7 @@ impl Workspaces {
         Ok(())
     }
 
-    fn make_folders(&self) -> Result<(), WorkspaceError> {
+    pub(crate) fn make_folders(&self) -> Result<(), WorkspaceError> {
         let Inner {
             root,
             folder,
