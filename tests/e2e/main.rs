@@ -17,5 +17,6 @@ mod started;
 mod stopping;
 mod story;
 mod streams;
+mod surroundings;
 mod terminal;
 mod wait;
