@@ -51,8 +51,8 @@ pub enum CommandLine {
 /// What a command may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fence {
-    /// It may read everything that the person can read, and write only in `writable`, its scratch
-    /// folder and `/dev/null`.
+    /// It may read everything that the person can read, and write only in `writable`, its home and
+    /// temporary folder, and `/dev/null`.
     Confined {
         /// Folders and files it may change; all must exist.
         writable: Vec<PathBuf>,
@@ -116,7 +116,7 @@ impl Job {
                 writable: writable
                     .iter()
                     .map(|path| path.clone().into_os_string())
-                    .chain([self.scratch.path().into()])
+                    .chain([self.scratch.home().into(), self.scratch.temporary().into()])
                     .collect(),
                 network: *network,
                 shortfall: *shortfall,
