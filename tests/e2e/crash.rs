@@ -155,6 +155,8 @@ impl<'a> Lives<'a> {
         crew.environment.is_left_by_all();
         assert_eq!(fate(crew), *UNBROKEN);
         assert_eq!(crew.scratch(), [""; 0]);
+        let verified = crew.environment.run(&["ledger", "verify"]).exits(0);
+        assert!(verified.stdout.contains("no damage"), "{verified:?}");
         self.nothing_is_asked_twice();
         self.the_books_are_right();
     }
@@ -304,4 +306,22 @@ fn cut_off_in_the_middle_of_git_it_goes_on() {
         lives.is_cut_off();
         lives.ends_as_if_unbroken();
     }
+}
+
+/// Snapshots keep the work, not folders.
+#[test]
+fn a_run_goes_on_when_its_folders_are_gone() {
+    let crew = Crew::new();
+    let mut lives = Lives::of(&crew);
+    let worktrees = crew
+        .environment
+        .path("home/.local/state/codewhale/worktrees");
+    for (answer, prunes) in [("alpha/1.3", false), ("alpha/2.2", true)] {
+        lives.dies(When::Asked(answer), Whom::Manager);
+        std::fs::remove_dir_all(&worktrees).expect("folders");
+        if prunes {
+            crew.environment.git(&["worktree", "prune"]);
+        }
+    }
+    lives.ends_as_if_unbroken();
 }

@@ -3,6 +3,7 @@
 use crate::crew::{Crew, ends_as};
 use crate::environment::TestEnvironment;
 use crate::started::Started;
+use crate::wait::eventually;
 use rustix::process::Signal;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -139,4 +140,49 @@ fn nothing_counts_as_running_once_its_manager_is_dead() {
         .run(&["fleet", "resume", &crew.run_id()])
         .exits(2);
     assert!(ended.stderr.contains("finished"), "{}", ended.stderr);
+}
+
+/// Only the fleet moves the integration branch, and it never moves what somebody stands on.
+#[test]
+fn a_branch_that_is_checked_out_waits_for_its_reader() {
+    let crew = Crew::new();
+    let manager = held_at(&crew, || crew.start(), "alpha-review-2/1.2");
+    eventually("beta lands", || {
+        let ends = crew.story().ends();
+        ends.contains_key("beta").then_some(())
+    });
+    let branch = format!("codewhale/{}/integration", crew.run_id());
+    crew.environment.git(&["checkout", "-q", &branch]);
+    let head = crew.environment.git(&["rev-parse", "HEAD"]);
+    crew.give_answer();
+    let stopped = manager.ended();
+    assert_eq!(crew.environment.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(crew.environment.git(&["status", "--porcelain"]), "");
+    let stopped = ends_as(stopped, "stopped", 8);
+    assert!(
+        stopped.stdout.contains("is checked out"),
+        "{}",
+        stopped.stdout
+    );
+    crew.environment.git(&["checkout", "-q", "main"]);
+    let asked = crew.asked().len();
+    ends_as(crew.resume().ended(), "done", 0);
+    assert_eq!(crew.asked().len(), asked, "landing asks nobody");
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_check_leaves_the_check_to_the_resume() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let crew = Crew::new();
+        crew.hold("check");
+        let manager = crew.start();
+        crew.wait_for_process("sleep 0.02");
+        manager.signal(signal);
+        let exit = if signal == Signal::INT { 130 } else { 143 };
+        ends_as(manager.ended(), "stopped", exit);
+        crew.environment.is_left_by_all();
+        crew.let_go("check");
+        ends_as(crew.resume().ended(), "done", 0);
+        crew.story().done_once();
+    }
 }

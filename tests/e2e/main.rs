@@ -7,6 +7,7 @@ mod crash;
 mod crew;
 mod damage;
 mod environment;
+mod escaping;
 mod exec;
 mod first_steps;
 mod fleets;
