@@ -13,12 +13,13 @@ use crate::report::Report;
 use fleet_core::record::RunEnded;
 use fleet_core::state::FleetState;
 use fleet_core::view::Manager;
-use fleet_runtime::{Line, RunError, Running};
+use fleet_runtime::{Line, RunError};
 use screen::Screen;
-use signals::{Signals, Stop};
+use signals::{Signals, Told};
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::task::JoinError;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::MissedTickBehavior;
 
 /// Lines that are taken before anything is drawn.
@@ -76,12 +77,14 @@ pub(crate) fn attend(
     let end = runtime.block_on(async move {
         let signals = Signals::listen()?;
         let running = fleet_runtime::start(managed);
+        let (front, told) = mpsc::unbounded_channel();
+        tokio::spawn(signals.hand_on(running.control, front));
         Attendance {
             state,
             screen,
-            signals,
+            told,
         }
-        .until_the_end(running)
+        .until_the_end(running.lines, running.done)
         .await
     });
     // Nobody waits for what is still under way after a second interrupt: it dies with this process.
@@ -110,16 +113,15 @@ enum End {
 struct Attendance<'a> {
     state: FleetState,
     screen: Screen<'a>,
-    signals: Signals,
+    told: mpsc::UnboundedReceiver<Told>,
 }
 
 impl Attendance<'_> {
-    async fn until_the_end(mut self, running: Running) -> Result<End, Report> {
-        let Running {
-            mut lines,
-            control,
-            done,
-        } = running;
+    async fn until_the_end(
+        mut self,
+        mut lines: mpsc::UnboundedReceiver<Line>,
+        done: JoinHandle<Result<RunEnded, RunError>>,
+    ) -> Result<End, Report> {
         let mut batch = Vec::new();
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -131,12 +133,9 @@ impl Attendance<'_> {
                     }
                     self.take(&mut batch);
                 }
-                stop = self.signals.next() => match stop {
-                    Stop::Ask(request) => {
-                        self.screen.say("stopping; once more to kill");
-                        control.stop(request);
-                    }
-                    Stop::Kill(exit) => {
+                Some(told) = self.told.recv() => match told {
+                    Told::Stopping => self.screen.say("stopping; once more to kill"),
+                    Told::Kill(exit) => {
                         self.screen.close();
                         return Ok(End::Killed(exit));
                     }

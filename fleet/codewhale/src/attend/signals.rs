@@ -1,13 +1,27 @@
 //! Signals of a person or the system, as what they mean to a run: stop so that it can go on later, or,
-//! asked once more, at once. Never ends the process.
+//! asked once more, at once. Ends the process only when its front cannot.
 
 use crate::exit::Exit;
 use crate::report::Report;
-use fleet_runtime::StopRequest;
+use fleet_runtime::{Control, StopRequest};
+use rustix::process::{getpid, kill_process};
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// How long the front may take to end the process once it was told to.
+const KILL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What the front is told of signals.
+pub(super) enum Told {
+    /// The run was asked to stop.
+    Stopping,
+    /// Nothing is waited for any more.
+    Kill(Exit),
+}
 
 /// What a signal asks for.
-pub(super) enum Stop {
+enum Stop {
     /// End what is under way so that it can be resumed.
     Ask(StopRequest),
     /// Wait for nothing.
@@ -47,8 +61,29 @@ impl Signals {
         })
     }
 
+    /// Hands signals on to the run and tells the front of it, until the process ends. Apart from the
+    /// front: that one may be held up by a reader that does not read.
+    pub(super) async fn hand_on(mut self, control: Control, front: UnboundedSender<Told>) {
+        loop {
+            let told = match self.next().await {
+                Stop::Ask(request) => {
+                    control.stop(request);
+                    Told::Stopping
+                }
+                Stop::Kill(exit) => Told::Kill(exit),
+            };
+            let kills = matches!(told, Told::Kill(_));
+            // A front that is gone has seen the end of the run and is about to end the process.
+            let _ = front.send(told);
+            if kills {
+                tokio::time::sleep(KILL_PATIENCE).await;
+                let _ = kill_process(getpid(), rustix::process::Signal::KILL);
+            }
+        }
+    }
+
     /// What the next signal asks for.
-    pub(super) async fn next(&mut self) -> Stop {
+    async fn next(&mut self) -> Stop {
         let came = tokio::select! {
             _ = self.interrupt.recv() => Came::Interrupt,
             _ = self.terminate.recv() => Came::Terminate,
