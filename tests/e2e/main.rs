@@ -6,6 +6,7 @@ mod budget;
 mod crash;
 mod crew;
 mod damage;
+mod edges;
 mod environment;
 mod escaping;
 mod exec;
