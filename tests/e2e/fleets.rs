@@ -162,6 +162,18 @@ check = ["test -f made.txt"]
 }
 
 #[test]
+fn what_is_gone_after_landing_is_not_named_as_if_it_were_there() {
+    let server = ModelServer::scripted(good());
+    let environment = environment(&server);
+    run(&environment, &[]).exits(0);
+    let shown = environment.run(&["fleet", "inspect", "make"]).exits(0);
+    let fact = |name: &str| shown.stdout.lines().find(|line| line.starts_with(name));
+    assert!(fact("landed on codewhale/").is_some(), "{}", shown.stdout);
+    assert_eq!(fact("branch"), None);
+    assert!(fact("workspace").is_some_and(|line| line.ends_with("(taken away)")));
+}
+
+#[test]
 fn verdicts_are_inspected_with_who_gave_them() {
     let environment = TestEnvironment::new().with_repository();
     let roster = r#"model = "played/m"
@@ -289,11 +301,6 @@ fn reading_commands_tell_the_same_story() {
     Result
     Nothing is here.
     ");
-    let shown = environment.run(&["fleet", "inspect", "make"]).exits(0);
-    let fact = |name: &str| shown.stdout.lines().find(|line| line.starts_with(name));
-    assert!(fact("landed on codewhale/").is_some(), "{}", shown.stdout);
-    assert_eq!(fact("branch"), None);
-    assert!(fact("workspace").is_some_and(|line| line.ends_with("(taken away)")));
     let none = environment.run(&["fleet", "diff", "look"]).exits(0);
     assert_eq!(none.stdout, "");
     assert!(
