@@ -33,7 +33,8 @@ pub fn frame(view: &RunView, now: Timestamp, room: Room) -> Vec<Line> {
 }
 
 /// The instant up to which a clock of this run has run: it stands still when nobody works.
-fn until(view: &RunView, now: Timestamp) -> Timestamp {
+#[must_use]
+pub fn until(view: &RunView, now: Timestamp) -> Timestamp {
     if view.state == "running" {
         now
     } else {

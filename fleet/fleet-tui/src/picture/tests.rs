@@ -199,3 +199,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn now_is_the_newest_entry_of_a_run_nobody_works_on() {
+    let check = |state, wanted| {
+        let now = Timestamp(9 * MINUTE);
+        assert_eq!(until(&run(state, Vec::new()), now), Timestamp(wanted));
+    };
+    check("running", 9 * MINUTE);
+    check("stopped", MINUTE);
+    check("done", MINUTE);
+}

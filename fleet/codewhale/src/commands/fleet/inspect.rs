@@ -12,7 +12,7 @@ use engine_core::record::Verdict;
 use fleet_core::ids::BranchName;
 use fleet_core::record::{CheckFinished, CheckStage, Record};
 use fleet_core::state::{FindingSource, Task};
-use fleet_core::view::TaskView;
+use fleet_core::view::{RunView, TaskView};
 use fleet_runtime::blobs::RunBlobs;
 use fleet_runtime::clock::{Clock as _, SystemClock, timestamp};
 use fleet_runtime::codec::FleetCodec;
@@ -106,7 +106,7 @@ impl Inspect {
         let known = known(&run, task, shown)?;
         match self.format() {
             Format::Json => app.output.object("inspect", &known)?,
-            Format::Text => show(app, shown, &known, view.integration.as_ref()),
+            Format::Text => show(app, &view, shown, &known),
         }
         run.end()
     }
@@ -220,9 +220,9 @@ fn source_of(source: &FindingSource) -> &'static str {
     }
 }
 
-fn show(app: &App, view: &TaskView, known: &Known<'_>, integration: Option<&BranchName>) {
+fn show(app: &App, run: &RunView, view: &TaskView, known: &Known<'_>) {
     let room = app.output.columns();
-    let now = timestamp(SystemClock.now());
+    let now = picture::until(run, timestamp(SystemClock.now()));
     for line in picture::tasks(&[view], view.ended_at.unwrap_or(now), room) {
         app.output.line(line);
     }
@@ -251,7 +251,10 @@ fn show(app: &App, view: &TaskView, known: &Known<'_>, integration: Option<&Bran
     fact("tokens", Some(&format!("{tokens}{unreported}")));
     // The branch of work that has landed is taken away: what it held is on the other one.
     if view.state == "landed" {
-        fact("landed on", integration.map(BranchName::as_str));
+        fact(
+            "landed on",
+            run.integration.as_ref().map(BranchName::as_str),
+        );
     } else {
         fact("branch", known.branch);
     }
