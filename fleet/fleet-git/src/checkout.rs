@@ -109,14 +109,18 @@ impl Workspaces {
     }
 }
 
-/// Writes the files by which a worktree and its repository know each other anew, and takes away
-/// what git remembers of anything begun; the format of `git help repository-layout`.
+/// The files by which a repository knows a worktree; the format of `git help repository-layout`.
+const PARTS: [&str; 3] = ["gitdir", "commondir", "HEAD"];
+
+/// Writes what a worktree and its repository know each other by anew, and takes away what git remembers
+/// of anything begun. Each part is whole at any time: git gives up on all worktrees of a repository
+/// while one of them lacks a part.
 fn reset_registration(admin: &Path, path: &Path, commit: &CommitId) -> io::Result<()> {
     for entry in fs::read_dir(admin)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
-        } else {
+        } else if !PARTS.iter().any(|part| entry.file_name() == *part) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -127,7 +131,15 @@ fn reset_registration(admin: &Path, path: &Path, commit: &CommitId) -> io::Resul
     let line =
         |begin: &str, path: &Path| [begin.as_bytes(), path.as_os_str().as_bytes(), b"\n"].concat();
     fs::write(&dot_git, line("gitdir: ", admin))?;
-    fs::write(admin.join("gitdir"), line("", &dot_git))?;
-    fs::write(admin.join("commondir"), "../..\n")?;
-    fs::write(admin.join("HEAD"), format!("{commit}\n"))
+    let contents = [
+        line("", &dot_git),
+        b"../..\n".to_vec(),
+        format!("{commit}\n").into_bytes(),
+    ];
+    for (part, content) in PARTS.iter().zip(contents) {
+        let draft = admin.join("draft");
+        fs::write(&draft, content)?;
+        fs::rename(&draft, admin.join(part))?;
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::place::{FIRST, NOON, Place, contents, task};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn a_used_checkout_is_as_clean_as_a_new_one() {
@@ -89,4 +90,27 @@ fn checkouts_in_use_are_kept_apart_and_all_are_discarded_in_the_end() {
     fs::write(kept.join("junk"), "x").unwrap();
     workspaces.discard_checkouts().unwrap();
     assert_eq!(place.state(), before);
+}
+
+#[test]
+fn worktrees_can_be_listed_while_a_checkout_is_used_again() {
+    let place = Place::with_repo();
+    let workspaces = place.workspaces();
+    let base = workspaces.repo().head().unwrap();
+    drop(workspaces.clean_checkout(&base).unwrap());
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                drop(workspaces.clean_checkout(&base).unwrap());
+            }
+        });
+        for _ in 0..60 {
+            let listed = place.try_git("R", &["worktree", "list", "--porcelain"]);
+            let said = String::from_utf8_lossy(&listed.stderr);
+            done.fetch_or(!listed.status.success(), Ordering::Relaxed);
+            assert!(listed.status.success(), "{said}");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }
