@@ -5,7 +5,6 @@ use crate::environment::{Ran, TestEnvironment};
 use crate::started::Started;
 use crate::story::Story;
 use crate::wait::eventually;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use testkit::model_server::{Gate, ModelServer, Reply, RequestView};
@@ -259,13 +258,9 @@ pub(crate) fn with_git_behind(environment: TestEnvironment, script: &str) -> Tes
         .map(|folder| folder.join("git"))
         .find(|git| git.is_file())
         .expect("git is installed");
-    let text = format!(
-        "#!/bin/sh\nGIT='{}'\n{script}\nexec \"$GIT\" \"$@\"\n",
-        git.display()
-    );
-    environment.write("bin/git", &text);
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(environment.path("bin/git"), mode).expect("a mode can be set");
+    let text = format!("GIT='{}'\n{script}\nexec \"$GIT\" \"$@\"", git.display());
+    std::fs::create_dir_all(environment.path("bin")).expect("a folder can be made");
+    testkit::script::write(&environment.path("bin/git"), &text);
     environment.with("PATH", &format!("$T/bin:{path}"))
 }
 

@@ -7,7 +7,6 @@ use fleet_git::{Repo, Surroundings, UnixSeconds, Workspace, Workspaces};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -84,8 +83,7 @@ impl Place {
         let bin = self.path("bin");
         std::fs::create_dir_all(&bin).unwrap();
         let file = bin.join("git");
-        std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        testkit::script::write(&file, script);
         let mut vars = self.vars();
         let real = vars[0].1.clone();
         vars[0].1 = format!("{}:{real}", bin.to_str().unwrap());
