@@ -24,7 +24,7 @@ use fleet_core::record::{Record, RunEnded, RunOpened};
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, IllegalRecord, RunStatus};
 use fleet_core::time::Stamp;
-use ledger::Seq;
+use ledger::{AppendError, Seq};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,6 +102,9 @@ pub enum RunError {
     /// A large content could not be kept.
     #[error(transparent)]
     Blob(#[from] ledger::BlobError),
+    /// The storage failed before, and its reason is on its way.
+    #[error("the ledger takes no more lines; nothing more was started")]
+    Closed,
     /// The records of one decision do not fit a line.
     #[error("a line could not be appended: {0}")]
     Append(String),
@@ -202,6 +205,7 @@ impl Manager {
         };
         self.effects.abort_all();
         match outcome {
+            Err(RunError::Closed) => Err(why_closed(&mut sources.durable).await),
             Ok(ended) => {
                 if !ended.outcome.is_resumable() {
                     self.effects.finish().await;
@@ -364,7 +368,10 @@ impl Manager {
         let seq = self
             .writer
             .append(at, &records)
-            .map_err(|error| RunError::Append(error.to_string()))?;
+            .map_err(|error| match error {
+                AppendError::Closed => RunError::Closed,
+                other => RunError::Append(other.to_string()),
+            })?;
         let stamp = stamp_of(seq.0, u64::from(self.writer.epoch().0), at);
         for record in &records {
             self.state.apply(stamp, record)?;
@@ -441,6 +448,16 @@ impl Manager {
             exit: self.state.exit_at_limit(),
         }
     }
+}
+
+/// What the writer says of its failure.
+async fn why_closed(durable: &mut DurableLines) -> RunError {
+    while let Some(told) = durable.recv().await {
+        if let Err(why) = told {
+            return RunError::Storage(why);
+        }
+    }
+    RunError::Closed
 }
 
 #[cfg(test)]
