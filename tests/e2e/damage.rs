@@ -216,7 +216,14 @@ fn a_reader_that_leaves_early_is_no_failure_of_a_long_ledger() {
         let records = vec![r#"{"type":"future","ignorable":true,"z":1}"#; 500].join(",");
         forge(&crew, 1, &records);
     }
-    for command in [&["fleet", "logs", "--json"][..], &["fleet", "logs"]] {
+    let commands: [&[&str]; 5] = [
+        &["fleet", "logs", "--json"],
+        &["fleet", "logs"],
+        &["fleet", "status", "--json"],
+        &["fleet", "status"],
+        &["fleet", "list"],
+    ];
+    for command in commands {
         let mut child = crew
             .environment
             .command(command)
