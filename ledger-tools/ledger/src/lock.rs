@@ -109,10 +109,9 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(WriteError::io("open", &path))?;
-        match file.try_lock_exclusive() {
-            Ok(()) => {}
-            Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {
-                let holder = living_holder(&mut file);
+        match claim(&mut file) {
+            Ok(Claim::Taken) => {}
+            Ok(Claim::Held(holder)) => {
                 return Err(OpenError::Held {
                     path: folder.to_owned(),
                     holder,
@@ -180,18 +179,32 @@ fn left_behind(text: &str) -> Option<Left> {
     }
 }
 
-/// The holder's own words. A holder that has just taken the lock may not have written them yet, so a
-/// text that names no living process is read again a few times.
-fn living_holder(file: &mut File) -> Option<Holder> {
-    const TRIES: usize = 20;
+/// What trying to take the lock led to.
+enum Claim {
+    /// It is taken.
+    Taken,
+    /// Somebody has it; says who, when they say so.
+    Held(Option<Holder>),
+}
+
+/// Takes the lock, or finds who has it. While it is taken and names no living process it is tried
+/// again for a second: a holder that has just taken it may not have written its name yet, and a child
+/// that a dead or finished holder was about to start keeps the lock until it runs its own program.
+fn claim(file: &mut File) -> std::io::Result<Claim> {
+    const TRIES: usize = 100;
     const PAUSE: Duration = Duration::from_millis(10);
     for _ in 0..TRIES {
+        match file.try_lock_exclusive() {
+            Ok(()) => return Ok(Claim::Taken),
+            Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => {}
+            Err(error) => return Err(error),
+        }
         if let Some(Left::By(holder)) = left_behind(&text_of(file))
             && holder.may_live()
         {
-            return Some(holder);
+            return Ok(Claim::Held(Some(holder)));
         }
         std::thread::sleep(PAUSE);
     }
-    None
+    Ok(Claim::Held(None))
 }
