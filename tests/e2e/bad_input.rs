@@ -102,7 +102,7 @@ fn a_repository_without_a_commit_is_left_alone_and_then_works() {
     let server = willing();
     let environment = TestEnvironment::new().with_identity();
     environment.git(&["init", "-q", "-b", "trunk"]);
-    environment.write("work/README.md", "A sample.\n");
+    environment.write("desk/README.md", "A sample.\n");
     let environment = with_roster(environment, &ROSTER.replace("$URL", &server.base_url()));
     refused(&environment, 2, &["no commit", "git commit"]);
     assert_eq!(environment.git(&["for-each-ref"]), "");
@@ -294,8 +294,8 @@ fn a_folder_with_a_blank_in_its_name_is_a_folder() {
     environment.write("roster.toml", &ROSTER.replace("$URL", &server.base_url()));
     environment.write("my home/.keep", "");
     let folder = environment.path("my home/proj dir");
-    std::fs::rename(environment.path("work"), &folder).expect("it can be moved");
-    std::fs::create_dir(environment.path("work")).expect("a folder");
+    std::fs::rename(environment.path("desk"), &folder).expect("it can be moved");
+    std::fs::create_dir(environment.path("desk")).expect("a folder");
     let there = ["-C", "../my home/proj dir"];
     let run = [&there[..], &["fleet", "run", "../../roster.toml"]].concat();
     environment.run(&run).exits(0);
@@ -332,9 +332,9 @@ fn belongings(environment: &TestEnvironment) -> Vec<String> {
     .iter()
     .map(|arguments| environment.git(arguments))
     .collect();
-    let index = std::fs::read(environment.path("work/.git/index")).expect("an index");
+    let index = std::fs::read(environment.path("desk/.git/index")).expect("an index");
     found.push(format!("{index:?}"));
-    for folder in ["work/.git/hooks", "work/src"] {
+    for folder in ["desk/.git/hooks", "desk/src"] {
         found.push(format!("{:?}", files(&environment.path(folder))));
     }
     found
@@ -344,25 +344,25 @@ fn belongings(environment: &TestEnvironment) -> Vec<String> {
 fn a_dirty_checkout_is_worked_beside_and_never_touched() {
     let crew = Crew::new();
     let environment = &crew.environment;
-    environment.write("work/src/kept.txt", "kept\n");
-    environment.write("work/.gitignore", "*.log\n");
+    environment.write("desk/src/kept.txt", "kept\n");
+    environment.write("desk/.gitignore", "*.log\n");
     environment.git(&["add", "-A"]);
     environment.git(&["commit", "-q", "-m", "Add a source"]);
     environment.git(&["branch", "mine"]);
     environment.git(&["tag", "v1"]);
-    environment.write("work/src/kept.txt", "stashed\n");
+    environment.write("desk/src/kept.txt", "stashed\n");
     environment.git(&["stash", "-q"]);
-    environment.write("work/src/kept.txt", "changed\n");
-    environment.write("work/src/staged.txt", "staged\n");
+    environment.write("desk/src/kept.txt", "changed\n");
+    environment.write("desk/src/staged.txt", "staged\n");
     environment.git(&["add", "src/staged.txt"]);
-    environment.write("work/src/staged.txt", "staged and changed\n");
-    environment.write("work/src/new.txt", "new\n");
-    environment.write("work/src/run.log", "ignored\n");
+    environment.write("desk/src/staged.txt", "staged and changed\n");
+    environment.write("desk/src/new.txt", "new\n");
+    environment.write("desk/src/run.log", "ignored\n");
     environment.write(
-        "work/.git/hooks/post-commit",
+        "desk/.git/hooks/post-commit",
         "#!/bin/sh\ntouch \"$HOLD/hooked\"\n",
     );
-    let hook = environment.path("work/.git/hooks/post-commit");
+    let hook = environment.path("desk/.git/hooks/post-commit");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(hook, mode).expect("a mode can be set");
 

@@ -167,7 +167,7 @@ fn a_cap_that_is_no_number_above_zero_is_refused() {
         let environment = environment(&(top(&biller.server, &caps) + &scouts(1, "")));
         let ran = run(&environment).exits(2);
         assert!(ran.stderr.contains("tokens"), "{cap}: {}", ran.stderr);
-        assert!(!environment.path("work/.git/codewhale").exists());
+        assert!(!environment.path("desk/.git/codewhale").exists());
     }
     assert_eq!(biller.server.requests().len(), 0);
 }

@@ -103,8 +103,8 @@ impl Crew {
         environment.write("hold/.keep", "");
         let alpha = "[ \"$(tr '\\n' ' ' < alpha.txt)\" = 'one two three ' ]\n";
         let beta = "[ \"$(tr '\\n' ' ' < beta.txt)\" = 'x y z ' ]\n";
-        environment.write("work/checks/alpha.sh", &format!("{HELD_CHECK}{alpha}"));
-        environment.write("work/checks/beta.sh", beta);
+        environment.write("desk/checks/alpha.sh", &format!("{HELD_CHECK}{alpha}"));
+        environment.write("desk/checks/beta.sh", beta);
         environment.git(&["add", "-A"]);
         environment.git(&["commit", "-q", "-m", "Add checks"]);
         environment.write("roster.toml", &ROSTER.replace("$URL", &server.base_url()));
@@ -183,7 +183,7 @@ impl Crew {
 
     /// The folder of the only run.
     pub(crate) fn run_folder(&self) -> Option<PathBuf> {
-        let runs = self.environment.path("work/.git/codewhale/runs");
+        let runs = self.environment.path("desk/.git/codewhale/runs");
         let mut found = std::fs::read_dir(runs).ok()?.flatten();
         let folder = found.next()?.path();
         assert!(found.next().is_none(), "there is more than one run");

@@ -173,7 +173,7 @@ fn a_full_disk_ends_with_8_and_the_run_goes_on_when_there_is_room() {
         );
         shell
             .args(["-c", &script])
-            .current_dir(crew.environment.path("work"))
+            .current_dir(crew.environment.path("desk"))
             .stdin(Stdio::null())
             .env_clear()
             .envs(

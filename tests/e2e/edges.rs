@@ -16,7 +16,7 @@ use testkit::model_server::{ModelServer, Reply};
 fn a_run_that_was_cut_off_before_it_began_stands_in_nobodys_way() {
     let crew = Crew::new();
     let environment = &crew.environment;
-    let runs = "work/.git/codewhale/runs";
+    let runs = "desk/.git/codewhale/runs";
     environment.write(&format!("{runs}/empty-261130-aaaa/ledger.jsonl"), "");
     environment.write(&format!("{runs}/empty-261130-aaaa/lock"), "");
     environment.write(
@@ -92,7 +92,7 @@ fn a_provider_that_is_gone_is_waited_for_by_the_run_not_by_the_person() {
         server,
         ..
     } = crew;
-    let runs = environment.path("work/.git/codewhale/runs");
+    let runs = environment.path("desk/.git/codewhale/runs");
     let run = std::fs::read_dir(&runs)
         .expect("runs")
         .flatten()

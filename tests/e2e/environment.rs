@@ -28,7 +28,7 @@ impl TestEnvironment {
     /// A home, and beside it the empty folder `work` in which the binary is started.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        for name in ["home", "work"] {
+        for name in ["home", "desk"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
         Self {
@@ -56,7 +56,7 @@ impl TestEnvironment {
     /// The same with `work` as a repository of one commit, by an identity of its own.
     pub(crate) fn with_repository(self) -> Self {
         let this = self.with_identity();
-        this.write("work/README.md", "A sample.\n");
+        this.write("desk/README.md", "A sample.\n");
         this.git(&["init", "-q"]);
         this.git(&["add", "-A"]);
         this.git(&["commit", "-q", "-m", "Begin"]);
@@ -98,7 +98,7 @@ impl TestEnvironment {
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .current_dir(self.path("work"))
+            .current_dir(self.path("desk"))
             .stdin(Stdio::null())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

@@ -100,7 +100,7 @@ fn an_agent_that_plays_with_git_reaches_nothing_but_its_own_folder() {
         .run(&["fleet", "run", "../roster.toml"])
         .exits(0);
     assert_eq!(facts(&mine[..5]), before[..5]);
-    assert!(!environment.path("work/.git/hooks/post-commit").exists());
+    assert!(!environment.path("desk/.git/hooks/post-commit").exists());
     let branch = environment.git(&[
         "for-each-ref",
         "--format=%(refname)",

@@ -65,7 +65,7 @@ fn a_folder_without_a_repository_will_do() {
     let server = ModelServer::scripted(writing());
     let environment = asking(&server);
     environment.run(&["exec", "MAKE it", "--auto"]).exits(0);
-    assert!(environment.path("work/made.txt").exists());
+    assert!(environment.path("desk/made.txt").exists());
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn programs_get_every_record() {
 fn a_prompt_can_come_from_standard_input() {
     let server = ModelServer::playing([Reply::text("ok")]);
     let environment = asking(&server);
-    environment.write("work/prompt.txt", "Look at \"this\" \\ and ${THAT}.\n");
+    environment.write("desk/prompt.txt", "Look at \"this\" \\ and ${THAT}.\n");
     let mut command = environment.command(&["exec", "-"]);
-    let prompt = std::fs::File::open(environment.path("work/prompt.txt"));
+    let prompt = std::fs::File::open(environment.path("desk/prompt.txt"));
     let output = command.stdin(prompt.expect("a file")).output();
     assert_eq!(output.expect("the binary starts").status.code(), Some(0));
     assert!(server.requests()[0].mentions("Look at \"this\" \\ and ${THAT}."));

@@ -174,12 +174,12 @@ fn configuration_is_read_from_where_the_environment_says() {
     check(
         new().with("CODEWHALE_HOME", "$T/cw"),
         &["config", "path", "--config", "my.toml"],
-        "$T/work/my.toml",
+        "$T/desk/my.toml",
     );
     check(
         new(),
         &["-C", "..", "--config", "my.toml", "config", "path"],
-        "$T/work/../my.toml",
+        "$T/desk/../my.toml",
     );
 }
 

@@ -282,7 +282,7 @@ fn reading_commands_tell_the_same_story() {
     ");
     environment.write("change.patch", &diff.stdout);
     environment.git(&["apply", "../change.patch"]);
-    assert!(environment.path("work/made.txt").exists());
+    assert!(environment.path("desk/made.txt").exists());
 
     let shown = environment.run(&["fleet", "inspect", "look"]).exits(0);
     let facts: Vec<&str> = shown
@@ -354,7 +354,7 @@ fn a_refused_key_ends_with_6_and_makes_nothing() {
         (&"error".into(), &"provider".into())
     );
     assert!(ran.stderr.contains("who are you"), "{}", ran.stderr);
-    assert!(!environment.path("work/.git/codewhale").exists());
+    assert!(!environment.path("desk/.git/codewhale").exists());
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn outside_a_repository_the_message_says_what_to_do() {
     environment.write("roster.toml", &ROSTER.replace("@URL@", &server.base_url()));
     let ran = run(&environment, &[]).exits(2);
     assert_snapshot!(ran.stderr, @"
-    × $T/work is not in a git repository; make one with `git init` and a first commit
+    × $T/desk is not in a git repository; make one with `git init` and a first commit
     help: go into a repository, name one with -C, or make one with `git init`
     ");
 }
@@ -454,10 +454,10 @@ id = "look"
 role = "scout"
 prompt = "Look."
 "#;
-    environment.write("work/roster.toml", roster);
-    environment.write("work/files/a.txt", "a\n");
+    environment.write("desk/roster.toml", roster);
+    environment.write("desk/files/a.txt", "a\n");
     environment.write(
-        "work/turns.jsonl",
+        "desk/turns.jsonl",
         "{\"task\":\"look\",\"turn\":1,\"text\":\"Looked.\"}\n",
     );
     let ran = environment.run(&["fleet", "run", "roster.toml"]).exits(0);
@@ -468,7 +468,7 @@ prompt = "Look."
     look  settled
     The model was a script played back: nobody was asked.
     ");
-    let home = environment.path("work/.git");
+    let home = environment.path("desk/.git");
     assert!(!home.exists(), "the folder itself becomes no repository");
 }
 
@@ -515,7 +515,7 @@ fn a_damaged_ledger_is_shown_up_to_the_damage_and_never_written() {
     let server = ModelServer::scripted(good());
     let environment = environment(&server);
     run(&environment, &[]).exits(0);
-    let runs = environment.path("work/.git/codewhale/runs");
+    let runs = environment.path("desk/.git/codewhale/runs");
     let run = runs.read_dir().expect("runs").flatten().next();
     let ledger = run.expect("a run").path().join("ledger.jsonl");
     let text = std::fs::read_to_string(&ledger).expect("a ledger");

@@ -20,7 +20,7 @@ fn repository() -> TestEnvironment {
 
 /// Checks a roster with this text.
 fn check(environment: &TestEnvironment, text: &str) -> Ran {
-    environment.write("work/roster.toml", text);
+    environment.write("desk/roster.toml", text);
     environment.run(&["fleet", "check", "roster.toml"])
 }
 
@@ -39,30 +39,30 @@ fn init_writes_a_roster_that_can_be_checked_and_says_what_next() {
 #[test]
 fn init_never_overwrites() {
     let environment = repository();
-    environment.write("work/roster.toml", "mine");
+    environment.write("desk/roster.toml", "mine");
     let ran = environment.run(&["fleet", "init"]).exits(2);
     assert_eq!(ran.stdout, "");
     assert_snapshot!(ran.stderr, @"
     × `roster.toml` is there already
     help: name another file: codewhale fleet init FILE
     ");
-    let text = std::fs::read_to_string(environment.path("work/roster.toml"));
+    let text = std::fs::read_to_string(environment.path("desk/roster.toml"));
     assert_eq!(text.expect("a file"), "mine");
 }
 
 #[test]
 fn init_knows_how_the_repository_is_put_to_the_test() {
     let environment = repository();
-    environment.write("work/Cargo.toml", "");
+    environment.write("desk/Cargo.toml", "");
     environment.run(&["fleet", "init", "my.toml"]).exits(0);
-    let text = std::fs::read_to_string(environment.path("work/my.toml")).expect("a file");
+    let text = std::fs::read_to_string(environment.path("desk/my.toml")).expect("a file");
     assert!(text.contains("cargo test -q"), "{text}");
 }
 
 #[test]
 fn a_good_roster_is_shown_as_a_plan() {
     let environment = repository();
-    environment.write("work/turns.jsonl", "");
+    environment.write("desk/turns.jsonl", "");
     let ran = check(&environment, SCRIPTED).exits(0);
     assert_eq!(ran.stderr, "");
     assert_snapshot!(ran.stdout, @"
@@ -138,9 +138,9 @@ timeout = "10"
 #[test]
 fn programs_get_the_findings_as_one_object() {
     let environment = repository();
-    environment.write("work/turns.jsonl", "");
-    environment.write("work/good.toml", SCRIPTED);
-    environment.write("work/bad.toml", &SCRIPTED.replace("scout", "scuot"));
+    environment.write("desk/turns.jsonl", "");
+    environment.write("desk/good.toml", SCRIPTED);
+    environment.write("desk/bad.toml", &SCRIPTED.replace("scout", "scuot"));
     let object = |file: &str, code| {
         let ran = environment.run(&["fleet", "check", file, "--json"]);
         let lines = ran.exits(code).json();
@@ -171,13 +171,13 @@ fn a_file_that_a_roster_names_must_be_there() {
 #[test]
 fn checking_writes_nothing() {
     let environment = repository();
-    environment.write("work/turns.jsonl", "");
+    environment.write("desk/turns.jsonl", "");
     check(&environment, SCRIPTED).exits(0);
     assert_eq!(
         environment.git(&["status", "--porcelain"]),
         "?? roster.toml\n?? turns.jsonl"
     );
-    assert!(!environment.path("work/.git/codewhale").exists());
+    assert!(!environment.path("desk/.git/codewhale").exists());
     assert!(!environment.path("home/.local").exists());
 }
 
@@ -277,5 +277,5 @@ fn a_configuration_that_was_asked_for_must_be_there() {
     let ran = environment
         .run(&["config", "show", "--config", "no.toml"])
         .exits(2);
-    assert_snapshot!(ran.stderr, @"  × There is no configuration `$T/work/no.toml`");
+    assert_snapshot!(ran.stderr, @"  × There is no configuration `$T/desk/no.toml`");
 }

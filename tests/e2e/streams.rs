@@ -98,7 +98,7 @@ fn a_trace_goes_to_its_file_and_nowhere_else() {
         .run(&["--log", "trace.log", "config", "path"])
         .exits(0);
     assert_eq!(ran.stderr, "");
-    assert!(environment.path("work/trace.log").exists());
+    assert!(environment.path("desk/trace.log").exists());
     let ran = environment
         .run(&["--log", "no/such/folder", "config", "path"])
         .exits(2);

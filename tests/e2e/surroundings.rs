@@ -120,17 +120,17 @@ fn a_run_works_from_a_detached_head_in_the_middle_of_a_merge() {
     let crew = Crew::new();
     let environment = &crew.environment;
     environment.git(&["checkout", "-q", "-b", "other"]);
-    environment.write("work/README.md", "Another sample.\n");
+    environment.write("desk/README.md", "Another sample.\n");
     environment.git(&["commit", "-q", "-am", "Say it otherwise"]);
     environment.git(&["checkout", "-q", "--detach", "main"]);
-    environment.write("work/README.md", "A third sample.\n");
+    environment.write("desk/README.md", "A third sample.\n");
     environment.git(&["commit", "-q", "-am", "Say it once more"]);
     environment.git(&["update-ref", "refs/heads/main", "HEAD"]);
     let mut merge = environment.command(&[]);
     merge = {
         let mut git = std::process::Command::new("git");
         git.args(["merge", "-q", "other"])
-            .current_dir(environment.path("work"))
+            .current_dir(environment.path("desk"))
             .env_clear()
             .envs(
                 merge
@@ -144,7 +144,7 @@ fn a_run_works_from_a_detached_head_in_the_middle_of_a_merge() {
     let before = environment.git(&["status", "--porcelain=v2"]);
     ends_as(crew.start().ended(), "done", 0);
     assert_eq!(environment.git(&["status", "--porcelain=v2"]), before);
-    assert!(environment.path("work/.git/MERGE_HEAD").exists());
+    assert!(environment.path("desk/.git/MERGE_HEAD").exists());
     landed(&crew);
 }
 
