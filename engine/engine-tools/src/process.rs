@@ -121,6 +121,7 @@ pub(crate) struct Stat {
     pub(crate) name: String,
     pub(crate) state: char,
     pub(crate) parent: i32,
+    pub(crate) group: i32,
     session: i32,
     pub(crate) started: u64,
 }
@@ -140,6 +141,7 @@ impl Stat {
             name,
             state: fields.first()?.chars().next()?,
             parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
         })
@@ -160,7 +162,8 @@ mod tests {
         let text = "42 (a) b) (c) S 7 42 43 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2";
         let stat = Stat::parse(text).unwrap();
         assert_eq!((stat.name.as_str(), stat.state), ("a) b) (c", 'S'));
-        assert_eq!((stat.parent, stat.session, stat.started), (7, 43, 9876));
+        assert_eq!((stat.parent, stat.group, stat.session), (7, 42, 43));
+        assert_eq!(stat.started, 9876);
     }
 
     #[test]

@@ -125,9 +125,7 @@ fn exit_of(status: WaitStatus) -> Exit {
 /// The polite signal to the group and to whoever left it, the grace, then the hard one until nobody
 /// is left. Returns who could not be ended.
 fn end_all(group: Pid, grace: Duration) -> Vec<i32> {
-    // The group may be gone already: then there is nobody to tell.
-    let _ = kill_process_group(group, Signal::TERM);
-    tree::signal_all(Signal::TERM);
+    tree::ask_to_end(group);
     // A stopped process cannot heed the polite signal.
     tree::signal_all(Signal::CONT);
     let mut deadline = Instant::now() + grace;

@@ -4,8 +4,8 @@ use crate::process::Stat;
 use crate::shell::wire::Descendant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open,
-    set_child_subreaper, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
+    pidfd_open, set_child_subreaper, wait,
 };
 use std::fs;
 use std::io;
@@ -81,6 +81,21 @@ fn children_by_parent(process: &str) -> Vec<i32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
         .filter(|pid| Stat::read(*pid).is_some_and(|stat| stat.parent == parent))
         .collect()
+}
+
+/// Asks everybody to end: the group, and each descendant that left it. Nobody is told twice, since a
+/// handler that is run again while it runs says or does its things again.
+///
+/// The group may be gone already: then there is nobody in it to tell.
+pub(super) fn ask_to_end(group: Pid) {
+    let _ = kill_process_group(group, Signal::TERM);
+    let inside = group.as_raw_nonzero().get();
+    for descendant in descendants() {
+        let left = Stat::read(descendant.pid).is_some_and(|stat| stat.group != inside);
+        if let Some(pid) = Pid::from_raw(descendant.pid).filter(|_| left) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
 }
 
 /// Sends a signal to each descendant. Those that are gone meanwhile are what is wanted.

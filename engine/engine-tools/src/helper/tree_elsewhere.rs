@@ -3,7 +3,9 @@
 
 use crate::shell::wire::Descendant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, test_kill_process_group, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, kill_process_group, test_kill_process_group, wait,
+};
 use std::io;
 use std::time::Duration;
 
@@ -27,6 +29,11 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 
 /// The group has its signals already, and nobody else is known.
 pub(super) fn signal_all(_signal: Signal) {}
+
+/// Asks the group to end. It may be gone already: then there is nobody in it to tell.
+pub(super) fn ask_to_end(group: Pid) {
+    let _ = kill_process_group(group, Signal::TERM);
+}
 
 /// Collects every child that has ended; returns how `wanted` ended when it was among them.
 pub(super) fn collect(wanted: Pid) -> Option<WaitStatus> {
