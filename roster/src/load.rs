@@ -211,8 +211,6 @@ fn named_paths(top: &Fields) -> Vec<NamedPath> {
 
 /// The host a provider is asked at; `None`: it asks nobody.
 pub(crate) fn host_of(provider: &ProviderSpec) -> Option<&str> {
-    match provider {
-        ProviderSpec::Openai { base_url, .. } => Some(crate::value::host(base_url)),
-        ProviderSpec::Scripted { .. } => None,
-    }
+    let (_, server) = provider.server()?;
+    Some(crate::value::host(&server.base_url))
 }

@@ -108,10 +108,7 @@ fn planned_provider(
     provider: &ProviderSpec,
     is_set: &dyn Fn(&str) -> bool,
 ) -> PlannedProvider {
-    let key_env = match provider {
-        ProviderSpec::Openai { key_env, .. } => key_env.clone(),
-        ProviderSpec::Scripted { .. } => None,
-    };
+    let key_env = provider.key_env().map(str::to_owned);
     let key = match &key_env {
         None => KeyState::NotNeeded,
         Some(name) if is_set(name) => KeyState::Set,

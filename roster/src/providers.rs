@@ -3,21 +3,25 @@
 use crate::diagnostic::{Code, Diagnostic, quoted};
 use crate::fault::Fault;
 use crate::near::nearest;
-use crate::schema::not_yet_value;
 use crate::surroundings::{KnownProvider, Surroundings};
 use crate::tree::{Fields, Health};
-use engine_core::ids::ModelName;
+use engine_core::ids::{ModelName, Tokens};
+use engine_core::provider::{Server, Wire};
 use fleet_core::spec::ProviderSpec;
 use std::collections::BTreeMap;
 
 /// What one file says about providers, by id. `None`: declared, but not completely readable.
 pub(crate) type ProviderTables = BTreeMap<String, Option<ProviderSpec>>;
 
-/// Keys that only one kind of provider has, and whether it must have them.
-const KEYS_BY_KIND: [(&str, &str, bool); 3] = [
-    ("openai", "base_url", true),
-    ("openai", "key_env", false),
-    ("scripted", "script", true),
+/// The kind of provider that asks nobody.
+const SCRIPTED: &str = "scripted";
+
+/// Keys that only servers have, and whether one must have them.
+const OF_SERVERS: [(&str, bool); 4] = [
+    ("base_url", true),
+    ("key_env", false),
+    ("context", false),
+    ("output", false),
 ];
 
 /// Reads the `[provider.NAME]` tables of a file.
@@ -30,16 +34,15 @@ pub(crate) fn read_tables(top: &Fields, found: &mut Vec<Diagnostic>) -> Provider
 
 fn read(fields: &Fields, found: &mut Vec<Diagnostic>) -> Option<ProviderSpec> {
     let kind = fields.text("kind")?.value;
-    for (owner, key, must) in KEYS_BY_KIND {
-        if owner != kind && fields.has(key) {
-            let message = format!("a provider of kind `{kind}` has no `{key}`");
-            found.push(
-                Diagnostic::error(Code::Conflict, fields.span_of(key), message)
-                    .at(fields.path_of(key))
-                    .hint(format!("leave it out, or write kind = \"{owner}\"")),
-            );
+    let of_servers = OF_SERVERS.map(|(key, must)| (key, must, kind != SCRIPTED));
+    for (key, must, owned) in of_servers
+        .into_iter()
+        .chain([("script", true, kind == SCRIPTED)])
+    {
+        if !owned && fields.has(key) {
+            found.push(foreign(fields, kind, key));
         }
-        let is_missing = owner == kind && must && !fields.has(key);
+        let is_missing = owned && must && !fields.has(key);
         if is_missing && fields.health == Health::Sound {
             let message = format!("`{key}` is missing in [{}]", fields.path);
             found.push(
@@ -49,15 +52,32 @@ fn read(fields: &Fields, found: &mut Vec<Diagnostic>) -> Option<ProviderSpec> {
             );
         }
     }
-    match kind {
-        "scripted" => Some(ProviderSpec::Scripted {
-            script: fields.owned_text("script")?,
-        }),
-        _ => Some(ProviderSpec::Openai {
-            base_url: fields.owned_text("base_url")?,
-            key_env: fields.owned_text("key_env"),
-        }),
-    }
+    let Some(wire) = Wire::named(kind) else {
+        let script = fields.owned_text("script")?;
+        return Some(ProviderSpec::Scripted { script });
+    };
+    let tokens = |key| fields.number(key).map(|spot| Tokens(spot.value));
+    let server = Server {
+        base_url: fields.owned_text("base_url")?,
+        key_env: fields.owned_text("key_env"),
+        context: tokens("context"),
+        output: tokens("output"),
+    };
+    Some(ProviderSpec::at(wire, server))
+}
+
+fn foreign(fields: &Fields, kind: &str, key: &str) -> Diagnostic {
+    let owners: Vec<String> = match key {
+        "script" => vec![format!("kind = \"{SCRIPTED}\"")],
+        _ => Wire::ALL
+            .iter()
+            .map(|wire| format!("kind = \"{}\"", wire.name()))
+            .collect(),
+    };
+    let message = format!("a provider of kind `{kind}` has no `{key}`");
+    Diagnostic::error(Code::Conflict, fields.span_of(key), message)
+        .at(fields.path_of(key))
+        .hint(format!("leave it out, or write {}", owners.join(" or ")))
 }
 
 /// Finds the provider that a model names.
@@ -138,24 +158,12 @@ impl<'a> Providers<'a> {
                 None => fault.hint(format!("declare it in [provider.{id}]")),
             });
         };
-        if let Some(instead) = not_yet_value("provider.kind", known.kind) {
-            return Err(Fault::new(
-                Code::NotSupported,
-                format!(
-                    "`{}` speaks `{}`, which is not supported yet",
-                    known.id, known.kind
-                ),
-            )
-            .hint(instead));
-        }
         let name = ModelName {
             provider: known.id.to_owned(),
             model: name.model.clone(),
         };
-        let spec = ProviderSpec::Openai {
-            base_url: known.base_url.to_owned(),
-            key_env: known.key_env.map(str::to_owned),
-        };
+        let server = Server::new(known.base_url, known.key_env);
+        let spec = ProviderSpec::at(known.wire, server);
         Ok(Found::Provider(name, spec))
     }
 

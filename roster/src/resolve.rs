@@ -261,9 +261,9 @@ fn passed_keys(top: &Fields, spec: &RunSpec) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let holds_key = |item: &&Spot<String>| {
-        spec.providers.values().any(|provider| {
-            matches!(provider, ProviderSpec::Openai { key_env: Some(name), .. } if *name == item.value)
-        })
+        spec.providers
+            .values()
+            .any(|provider| provider.key_env() == Some(item.value.as_str()))
     };
     let passed = workspace.list("pass_env").iter();
     passed

@@ -2,6 +2,7 @@
 //! the home folder or the disk itself.
 
 use crate::user_config::UserConfig;
+use engine_core::provider::Wire;
 use engine_core::tool::Access;
 
 /// Everything outside the text that its meaning depends on.
@@ -32,9 +33,9 @@ pub struct KnownProvider<'a> {
     pub id: &'a str,
     /// Other names for it.
     pub aliases: &'a [&'a str],
-    /// How it is spoken to, in the words of `provider.kind`.
-    pub kind: &'a str,
-    /// Where it answers, without `/chat/completions`.
+    /// How it is spoken to.
+    pub wire: Wire,
+    /// Where it answers, without what its wire adds.
     pub base_url: &'a str,
     /// Environment variable that holds its key; `None`: it needs none.
     pub key_env: Option<&'a str>,

@@ -1,6 +1,7 @@
 //! Surroundings for tests, built from plain values. Never the real environment.
 
 use crate::surroundings::{InsecureHttp, KnownProvider, Surroundings};
+use engine_core::provider::Wire;
 use engine_core::tool::Access;
 use std::collections::BTreeMap;
 
@@ -15,22 +16,13 @@ pub(crate) const TOOLS: &[(&str, Access)] = &[
 ];
 
 /// Providers that test rosters may use without declaring them.
-pub(crate) const PROVIDERS: &[KnownProvider<'_>] = &[
-    KnownProvider {
-        id: "deepseek",
-        aliases: &["ds"],
-        kind: "openai",
-        base_url: "https://api.deepseek.example/v1",
-        key_env: Some("DEEPSEEK_KEY"),
-    },
-    KnownProvider {
-        id: "anthropic",
-        aliases: &[],
-        kind: "anthropic",
-        base_url: "https://api.anthropic.example",
-        key_env: Some("ANTHROPIC_KEY"),
-    },
-];
+pub(crate) const PROVIDERS: &[KnownProvider<'_>] = &[KnownProvider {
+    id: "deepseek",
+    aliases: &["ds"],
+    wire: Wire::Openai,
+    base_url: "https://api.deepseek.example/v1",
+    key_env: Some("DEEPSEEK_KEY"),
+}];
 
 /// Builds [`Surroundings`].
 pub(crate) struct Fixture {

@@ -2,6 +2,7 @@
 
 mod surroundings;
 
+use engine_core::ids::Tokens;
 use engine_core::tool::Access;
 use fleet_core::spec::{ProviderSpec, RunSpec};
 use roster::{
@@ -298,10 +299,8 @@ fn variables_and_the_home_sign_are_replaced_where_they_belong() {
     let spec = roster.spec();
     assert_eq!(spec.workspace.copy, ["cache", "a/~/b"]);
     assert_eq!(spec.workspace.demo.as_deref(), Some("/t/my home/demo dir"));
-    let ProviderSpec::Openai { base_url, .. } = &spec.providers["one"] else {
-        panic!("asks over HTTP");
-    };
-    assert_eq!(base_url, "http://127.0.0.1:1/v1");
+    let (_, server) = spec.providers["one"].server().expect("asks over HTTP");
+    assert_eq!(server.base_url, "http://127.0.0.1:1/v1");
     let model = spec
         .roles
         .values()
@@ -458,4 +457,15 @@ fn a_configuration_of_limits_lowers_what_is_above_it_and_raises_nothing() {
     assert_eq!(ids, ["here"]);
     assert!(more.declares_provider("here"));
     assert!(!more.declares_provider("there"));
+}
+
+#[test]
+fn the_limits_of_a_providers_models_can_be_said() {
+    let text = "model = \"here/m\"\n[provider.here]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\ncontext = 32_768\noutput = 4_096\n[[task]]\nid = \"a\"\nprompt = \"p\"\n";
+    let roster = accepted(text, &Around::default());
+    let provider = &roster.spec().providers["here"];
+    let (_, server) = provider.server().expect("asks over HTTP");
+    let limits = server.limits();
+    assert_eq!(limits.context, Some(Tokens(32_768)));
+    assert_eq!(limits.output, Some(Tokens(4_096)));
 }

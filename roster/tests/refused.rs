@@ -399,11 +399,6 @@ fn single_faults_of_roles_tasks_and_providers() {
             "`--help` is not the name of a branch, tag or commit",
         ),
         ("", "model = \"lcoal/m\"", "unknown provider `lcoal`"),
-        (
-            "",
-            "model = \"anthropic/m\"",
-            "`anthropic` speaks `anthropic`, which is not supported yet",
-        ),
         ("", "name = \"My Run\"", "`My Run` is not a name"),
     ] {
         let text = with_line(place, line);

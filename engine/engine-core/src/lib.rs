@@ -13,6 +13,7 @@ pub mod message;
 pub mod outcome;
 pub mod patience;
 pub mod prompt;
+pub mod provider;
 pub mod record;
 pub mod request;
 pub mod tool;

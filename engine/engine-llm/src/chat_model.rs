@@ -3,9 +3,11 @@
 use crate::chat::{self, Assembler, Dialect};
 use crate::errors::ModelError;
 use crate::http::Endpoint;
+use crate::models::Models;
 use crate::wire::Assemble;
 use crate::{Model, Prepared, StreamEvent};
 use engine_core::ids::Tokens;
+use engine_core::provider::ModelLimits;
 use engine_core::request::{ModelRequest, ModelResponse};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -15,6 +17,7 @@ use futures_util::future::BoxFuture;
 pub(crate) struct ChatModel {
     pub(crate) endpoint: Endpoint,
     pub(crate) dialect: Dialect,
+    pub(crate) models: Models,
 }
 
 impl Model for ChatModel {
@@ -40,6 +43,10 @@ impl Model for ChatModel {
                 .map_err(|fault| self.endpoint.error(fault, seen))
         }
         .boxed()
+    }
+
+    fn limits(&self, model: &str) -> ModelLimits {
+        self.models.limits(model)
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {

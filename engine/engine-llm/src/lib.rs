@@ -12,6 +12,7 @@ mod http;
 mod key;
 pub mod limits;
 mod model;
+pub mod models;
 pub mod providers;
 pub mod retry_after;
 mod scripted;

@@ -4,6 +4,7 @@
 use crate::errors::ModelError;
 use engine_core::ids::{AgentId, Tokens};
 use engine_core::message::Message;
+use engine_core::provider::ModelLimits;
 use engine_core::request::{ModelRequest, ModelResponse};
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
@@ -24,6 +25,12 @@ pub trait Model: Send + Sync {
         max_output: Tokens,
         on_event: &'a mut (dyn FnMut(StreamEvent) + Send),
     ) -> BoxFuture<'a, Result<ModelResponse, ModelError>>;
+
+    /// What fits into one of its models, as far as it is known: as the person said it, else as the
+    /// tables of [`crate::models`] have it.
+    fn limits(&self, _model: &str) -> ModelLimits {
+        ModelLimits::default()
+    }
 
     /// Tells within seconds whether the provider can be reached and takes the key. Costs no tokens.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>>;

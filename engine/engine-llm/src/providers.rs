@@ -7,8 +7,10 @@ use crate::chat_model::ChatModel;
 use crate::http::{BadAddress, Endpoint, PlainHttp};
 use crate::key::{Key, UnusableKey};
 use crate::limits::Limits;
+use crate::models::{KnownModel, Models};
 use crate::scripted::{Script, ScriptError};
-use std::path::PathBuf;
+use engine_core::provider::{ProviderSpec, Server, Wire};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A provider known by name.
@@ -18,15 +20,25 @@ pub struct Row {
     pub id: &'static str,
     /// Other names of it.
     pub aliases: &'static [&'static str],
-    /// Without the trailing `/chat/completions`.
+    /// How it is spoken to.
+    pub wire: Wire,
+    /// Without what the wire adds, such as `/chat/completions`.
     pub base_url: &'static str,
     /// Variable that usually holds its key; `None`: it needs none.
     pub key_env: Option<&'static str>,
     /// How it wants its requests.
     pub dialect: Dialect,
+    /// What is known of its models.
+    pub models: &'static [KnownModel],
 }
 
 impl Row {
+    /// The provider as it is asked when nothing else is said about it.
+    #[must_use]
+    pub fn spec(&self) -> ProviderSpec {
+        ProviderSpec::at(self.wire, Server::new(self.base_url, self.key_env))
+    }
+
     /// The host of its base URL, with its port where it has one.
     fn host(&self) -> &'static str {
         let after_scheme = self.base_url.split("//").nth(1).unwrap_or("");
@@ -52,91 +64,131 @@ const STRICT_FIELDS: Dialect = Dialect {
     ..PLAIN
 };
 
+const fn model(prefix: &'static str, context: u64, output: u64) -> KnownModel {
+    KnownModel {
+        prefix,
+        context,
+        output,
+    }
+}
+
+const OPENAI_MODELS: &[KnownModel] = &[
+    model("gpt-5", 400_000, 128_000),
+    model("gpt-4.1", 1_047_576, 32_768),
+    model("gpt-4o", 128_000, 16_384),
+    model("o3", 200_000, 100_000),
+    model("o4-mini", 200_000, 100_000),
+];
+
 /// Every provider known by name.
 pub const ROWS: &[Row] = &[
     Row {
         id: "openai",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         dialect: NEWER_LIMIT,
+        models: OPENAI_MODELS,
     },
     Row {
         id: "deepseek",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "https://api.deepseek.com/v1",
         key_env: Some("DEEPSEEK_API_KEY"),
         dialect: REASONING_BACK,
+        models: &[],
     },
     Row {
         id: "openrouter",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "https://openrouter.ai/api/v1",
         key_env: Some("OPENROUTER_API_KEY"),
         dialect: PLAIN,
+        models: &[],
     },
     Row {
         id: "groq",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "https://api.groq.com/openai/v1",
         key_env: Some("GROQ_API_KEY"),
         dialect: NEWER_LIMIT,
+        models: &[],
     },
     Row {
         id: "mistral",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "https://api.mistral.ai/v1",
         key_env: Some("MISTRAL_API_KEY"),
         dialect: STRICT_FIELDS,
+        models: &[],
     },
     Row {
         id: "together",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "https://api.together.xyz/v1",
         key_env: Some("TOGETHER_API_KEY"),
         dialect: PLAIN,
+        models: &[],
     },
     Row {
         id: "xai",
         aliases: &["grok"],
+        wire: Wire::Openai,
         base_url: "https://api.x.ai/v1",
         key_env: Some("XAI_API_KEY"),
         dialect: NEWER_LIMIT,
+        models: &[],
     },
     Row {
         id: "moonshot",
         aliases: &["kimi"],
+        wire: Wire::Openai,
         base_url: "https://api.moonshot.ai/v1",
         key_env: Some("MOONSHOT_API_KEY"),
         dialect: REASONING_BACK,
+        models: &[],
     },
     Row {
         id: "ollama",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "http://127.0.0.1:11434/v1",
         key_env: None,
         dialect: PLAIN,
+        models: &[],
     },
     Row {
         id: "llamacpp",
         aliases: &["llama.cpp"],
+        wire: Wire::Openai,
         base_url: "http://127.0.0.1:8080/v1",
         key_env: None,
         dialect: PLAIN,
+        models: &[],
     },
     Row {
         id: "lmstudio",
         aliases: &["lm-studio"],
+        wire: Wire::Openai,
         base_url: "http://127.0.0.1:1234/v1",
         key_env: None,
         dialect: PLAIN,
+        models: &[],
     },
     Row {
         id: "vllm",
         aliases: &[],
+        wire: Wire::Openai,
         base_url: "http://127.0.0.1:8000/v1",
         key_env: None,
         dialect: PLAIN,
+        models: &[],
     },
 ];
 
@@ -145,24 +197,6 @@ pub const ROWS: &[Row] = &[
 pub fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter()
         .find(|row| row.id == name || row.aliases.contains(&name))
-}
-
-/// Where models shall be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setup {
-    /// Chat completions over HTTP. The dialect is that of the row with the same host, else the plain
-    /// one: a name says nothing about the server behind another address.
-    Chat {
-        /// Without the trailing `/chat/completions`.
-        base_url: String,
-        /// Variable that holds the key; `None`: no key is sent.
-        key_env: Option<String>,
-    },
-    /// Plays back a file of turns; asks nobody.
-    Scripted {
-        /// The file.
-        script: PathBuf,
-    },
 }
 
 /// Why a provider cannot be made ready.
@@ -197,11 +231,11 @@ pub enum BuildError {
 /// # Errors
 /// [`BuildError`]; nothing was sent anywhere.
 pub fn build(
-    setup: &Setup,
+    spec: &ProviderSpec,
     env: &dyn Fn(&str) -> Option<String>,
     plain: PlainHttp,
 ) -> Result<Arc<dyn Model>, BuildError> {
-    build_within(setup, env, plain, Limits::default())
+    build_within(spec, env, plain, Limits::default())
 }
 
 /// As [`build`], with other limits than the default ones.
@@ -209,26 +243,36 @@ pub fn build(
 /// # Errors
 /// As [`build`].
 pub fn build_within(
-    setup: &Setup,
+    spec: &ProviderSpec,
     env: &dyn Fn(&str) -> Option<String>,
     plain: PlainHttp,
     limits: Limits,
 ) -> Result<Arc<dyn Model>, BuildError> {
-    match setup {
-        Setup::Scripted { script } => Ok(Arc::new(Script::open(script)?)),
-        Setup::Chat { base_url, key_env } => {
-            let endpoint = Endpoint::new(base_url, plain, limits)?;
-            let dialect = dialect_of(endpoint.host());
-            let endpoint = match key_env {
-                None => endpoint,
-                Some(variable) => {
-                    let key = key(variable, endpoint.host(), env)?;
-                    endpoint.with_key(key)
-                }
-            };
-            Ok(Arc::new(ChatModel { endpoint, dialect }))
+    let (wire, server) = match spec {
+        ProviderSpec::Scripted { script } => {
+            return Ok(Arc::new(Script::open(Path::new(script))?));
         }
-    }
+        ProviderSpec::Openai(server) => (Wire::Openai, server),
+    };
+    let endpoint = Endpoint::new(&server.base_url, plain, limits)?;
+    let endpoint = match &server.key_env {
+        None => endpoint,
+        Some(variable) => {
+            let key = key(variable, endpoint.host(), env)?;
+            endpoint.with_key(key)
+        }
+    };
+    let models = Models {
+        said: server.limits(),
+        known: at_host(endpoint.host()).map_or(&[], |row| row.models),
+    };
+    Ok(match wire {
+        Wire::Openai => Arc::new(ChatModel {
+            dialect: dialect_of(endpoint.host()),
+            endpoint,
+            models,
+        }),
+    })
 }
 
 fn key(
@@ -247,10 +291,13 @@ fn key(
     })
 }
 
+/// A name says nothing about the server behind another address: what is known goes by the host.
+fn at_host(host: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.host() == host)
+}
+
 fn dialect_of(host: &str) -> Dialect {
-    ROWS.iter()
-        .find(|row| row.host() == host)
-        .map_or(PLAIN, |row| row.dialect)
+    at_host(host).map_or(PLAIN, |row| row.dialect)
 }
 
 #[cfg(test)]
@@ -260,15 +307,12 @@ mod tests {
     const NO_KEY: Option<&str> = None;
 
     fn build_chat(base_url: &str, key: Option<&str>) -> Result<(), String> {
-        let setup = Setup::Chat {
-            base_url: base_url.to_owned(),
-            key_env: Some("EXAMPLE_KEY".to_owned()),
-        };
+        let spec = ProviderSpec::Openai(Server::new(base_url, Some("EXAMPLE_KEY")));
         let env = |name: &str| {
             assert_eq!(name, "EXAMPLE_KEY");
             key.map(str::to_owned)
         };
-        build(&setup, &env, PlainHttp::LoopbackOnly)
+        build(&spec, &env, PlainHttp::LoopbackOnly)
             .map(drop)
             .map_err(|error| error.to_string())
     }

@@ -6,6 +6,7 @@ use crate::places::{Because, Located, MANAGED_CONFIG};
 use crate::report::Report;
 use crate::roster_file::{self, Around};
 use engine_core::ids::ModelName;
+use engine_core::provider::{ProviderSpec, Server, Wire};
 use engine_llm::providers;
 use fleet_core::spec::Limits;
 use roster::{Source, UserConfig};
@@ -125,10 +126,7 @@ pub(crate) fn no_provider(place: &str, text: &str) -> Report {
 
 /// The URL must be one that can be asked; nothing is sent.
 fn check_url(app: &App, url: &str) -> Result<(), Report> {
-    let setup = providers::Setup::Chat {
-        base_url: url.to_owned(),
-        key_env: None,
-    };
+    let setup = ProviderSpec::at(Wire::Openai, Server::new(url, None));
     providers::build(&setup, &|_| None, app.around.plain_http())
         .map(drop)
         .map_err(|error| Report::usage(format!("{BASE_URL}: {error}")))

@@ -4,6 +4,7 @@
 use crate::app::App;
 use crate::config::Config;
 use crate::report::Report;
+use engine_core::provider::Wire;
 use engine_core::tool::Access;
 use engine_llm::providers::ROWS;
 use engine_tools::catalog::tool_names;
@@ -221,7 +222,7 @@ fn known_providers(moved: Option<&(String, String)>) -> Vec<KnownProvider<'_>> {
         .map(|row| KnownProvider {
             id: row.id,
             aliases: row.aliases,
-            kind: "openai",
+            wire: row.wire,
             base_url: row.base_url,
             key_env: row.key_env,
         })
@@ -237,7 +238,7 @@ fn known_providers(moved: Option<&(String, String)>) -> Vec<KnownProvider<'_>> {
         None => known.push(KnownProvider {
             id,
             aliases: &[],
-            kind: "openai",
+            wire: Wire::Openai,
             base_url: url,
             key_env: None,
         }),

@@ -3,6 +3,7 @@
 //! fields are refused there, not here, so that an older reader opens what a newer one wrote.
 
 use engine_core::ids::{ModelName, RoleName, TaskId, Tokens};
+pub use engine_core::provider::ProviderSpec;
 use engine_core::request::Effort;
 use engine_core::tool::Access;
 use serde::{Deserialize, Serialize};
@@ -93,25 +94,6 @@ pub struct WorkspaceSpec {
     /// Folder that a demonstration repository is made from; absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demo: Option<String>,
-}
-
-/// Where models are asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ProviderSpec {
-    /// Chat completions over HTTP.
-    Openai {
-        /// Without the trailing `/chat/completions`.
-        base_url: String,
-        /// Name of the environment variable that holds the key; `None`: no key is sent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        key_env: Option<String>,
-    },
-    /// Plays back a file of turns; asks nobody.
-    Scripted {
-        /// The file of turns; absolute.
-        script: String,
-    },
 }
 
 /// Who works.

@@ -193,6 +193,29 @@ pub(crate) static PROVIDER: &[Key] = &[
     .example("\"LOCAL_KEY\"")
     .also(&["api_key_env", "env_key"]),
     Key::new(
+        "context",
+        Shape::Count {
+            least: 1024,
+            most: 100_000_000,
+        },
+        "Not for `scripted`: most tokens that a request and its answer may have together, for each \
+         of its models.",
+    )
+    .default("as far as it is known of the model")
+    .example("32_768")
+    .also(&["context_window", "context_length", "max_context", "n_ctx"]),
+    Key::new(
+        "output",
+        Shape::Count {
+            least: 256,
+            most: 10_000_000,
+        },
+        "Not for `scripted`: most tokens that one answer may have, for each of its models.",
+    )
+    .default("as far as it is known of the model")
+    .example("4_096")
+    .also(&["max_output", "max_output_tokens", "max_tokens"]),
+    Key::new(
         "script",
         Shape::Path,
         "Only for `scripted`, where it must be there: the file of turns, one JSON object a line.",

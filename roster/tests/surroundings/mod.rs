@@ -1,5 +1,6 @@
 //! Surroundings for whole rosters, from plain values. Never the real environment.
 
+use engine_core::provider::Wire;
 use engine_core::tool::Access;
 use roster::{InsecureHttp, KnownProvider, Surroundings, UserConfig};
 use std::collections::BTreeMap;
@@ -17,22 +18,13 @@ const TOOLS: &[(&str, Access)] = &[
 ];
 
 /// Providers that need no declaration.
-const PROVIDERS: &[KnownProvider<'_>] = &[
-    KnownProvider {
-        id: "deepseek",
-        aliases: &["ds"],
-        kind: "openai",
-        base_url: "https://api.deepseek.example/v1",
-        key_env: Some("DEEPSEEK_KEY"),
-    },
-    KnownProvider {
-        id: "anthropic",
-        aliases: &[],
-        kind: "anthropic",
-        base_url: "https://api.anthropic.example",
-        key_env: Some("ANTHROPIC_KEY"),
-    },
-];
+const PROVIDERS: &[KnownProvider<'_>] = &[KnownProvider {
+    id: "deepseek",
+    aliases: &["ds"],
+    wire: Wire::Openai,
+    base_url: "https://api.deepseek.example/v1",
+    key_env: Some("DEEPSEEK_KEY"),
+}];
 
 /// Plain values behind [`Surroundings`].
 pub(crate) struct Around {

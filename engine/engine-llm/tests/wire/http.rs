@@ -2,10 +2,11 @@
 
 use crate::support::{agent, request, shown, user};
 use engine_core::ids::Tokens;
+use engine_core::provider::{ProviderSpec, Server};
 use engine_core::record::Billed;
 use engine_core::request::ModelResponse;
 use engine_llm::limits::Limits;
-use engine_llm::providers::{Setup, build_within};
+use engine_llm::providers::build_within;
 use engine_llm::{ErrorClass, Model, ModelError, PlainHttp, Seen};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,12 +17,9 @@ const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]
 const DONE: &str = "[DONE]";
 
 fn model(base_url: &str, limits: Limits) -> Arc<dyn Model> {
-    let setup = Setup::Chat {
-        base_url: base_url.to_owned(),
-        key_env: Some("EXAMPLE_KEY".to_owned()),
-    };
+    let spec = ProviderSpec::Openai(Server::new(base_url, Some("EXAMPLE_KEY")));
     let env = |_: &str| Some("sk-secret".to_owned());
-    build_within(&setup, &env, PlainHttp::LoopbackOnly, limits).expect("a loopback address is good")
+    build_within(&spec, &env, PlainHttp::LoopbackOnly, limits).expect("a loopback address is good")
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -3,7 +3,8 @@
 use crate::support::{agent, request, shown, user};
 use engine_core::ids::Tokens;
 use engine_core::message::{Answer, Message, Stop};
-use engine_llm::providers::{Setup, build};
+use engine_core::provider::ProviderSpec;
+use engine_llm::providers::build;
 use engine_llm::{Model, ModelError, PlainHttp, StreamEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +24,11 @@ impl Written {
     }
 
     fn open(&self) -> Result<Arc<dyn Model>, String> {
-        let setup = Setup::Scripted {
-            script: self.folder.path().join("turns.jsonl"),
+        let script = self.folder.path().join("turns.jsonl");
+        let spec = ProviderSpec::Scripted {
+            script: script.display().to_string(),
         };
-        build(&setup, &|_| None, PlainHttp::LoopbackOnly).map_err(|error| self.bare(&error))
+        build(&spec, &|_| None, PlainHttp::LoopbackOnly).map_err(|error| self.bare(&error))
     }
 
     /// A message without the name of the temporary folder.

@@ -2,18 +2,16 @@
 
 use super::fakes::{Bench, finished};
 use engine_core::outcome::{AgentOutcome, FailureKind};
-use engine_llm::providers::{Setup, build};
+use engine_core::provider::{ProviderSpec, Server};
+use engine_llm::providers::build;
 use engine_llm::{Model, PlainHttp};
 use engine_runtime::JournalClosed;
 use std::sync::Arc;
 use testkit::model_server::{ModelServer, Reply, sse};
 
 fn model(server: &ModelServer) -> Arc<dyn Model> {
-    let setup = Setup::Chat {
-        base_url: server.base_url(),
-        key_env: None,
-    };
-    build(&setup, &|_| None, PlainHttp::LoopbackOnly).unwrap()
+    let spec = ProviderSpec::Openai(Server::new(&server.base_url(), None));
+    build(&spec, &|_| None, PlainHttp::LoopbackOnly).unwrap()
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {

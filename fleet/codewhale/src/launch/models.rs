@@ -1,11 +1,10 @@
 //! The models of a plan: built from its providers, probed before anything is made, and what must be
 //! kept secret about them. Never asks one.
 
-use super::{Arc, BTreeMap, CommandEnv, Mask, PathBuf, Report, RunSpec, Surroundings};
+use super::{Arc, BTreeMap, CommandEnv, Mask, Report, RunSpec, Surroundings};
 use crate::exit::Exit;
-use engine_llm::providers::{BuildError, Setup, build};
+use engine_llm::providers::{BuildError, build};
 use engine_llm::{ErrorClass, Model};
-use fleet_core::spec::ProviderSpec;
 use std::collections::BTreeSet;
 
 /// Models by provider, the environment of commands, and the secrets that no result may show.
@@ -29,11 +28,15 @@ impl Models {
         let env = |name: &str| around.text(name).map(ToOwned::to_owned);
         let mut by_provider = BTreeMap::new();
         for (id, provider) in plan.providers.iter().filter(|(id, _)| used.contains(id)) {
-            let model = build(&setup(provider), &env, around.plain_http())
-                .map_err(|error| of_build(id, &error))?;
+            let model =
+                build(provider, &env, around.plain_http()).map_err(|error| of_build(id, &error))?;
             by_provider.insert(id.clone(), model);
         }
-        let keys: Vec<String> = plan.providers.values().filter_map(key_of).collect();
+        let keys: Vec<String> = plan
+            .providers
+            .values()
+            .filter_map(|provider| provider.key_env().map(str::to_owned))
+            .collect();
         let variables = around
             .variables()
             .map(|(name, value)| (name.into(), value.into()));
@@ -68,25 +71,6 @@ impl Models {
             })
         });
         futures_util::future::try_join_all(probes).await.map(|_| ())
-    }
-}
-
-fn setup(provider: &ProviderSpec) -> Setup {
-    match provider {
-        ProviderSpec::Openai { base_url, key_env } => Setup::Chat {
-            base_url: base_url.clone(),
-            key_env: key_env.clone(),
-        },
-        ProviderSpec::Scripted { script } => Setup::Scripted {
-            script: PathBuf::from(script),
-        },
-    }
-}
-
-fn key_of(provider: &ProviderSpec) -> Option<String> {
-    match provider {
-        ProviderSpec::Openai { key_env, .. } => key_env.clone(),
-        ProviderSpec::Scripted { .. } => None,
     }
 }
 

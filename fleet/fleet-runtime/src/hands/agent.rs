@@ -69,6 +69,10 @@ impl Inner {
             let message = format!("provider `{}` is not set up", equipped.provider);
             return AttemptEnd::Provider { message };
         };
+        let mut spec = equipped.spec;
+        if let Some(most) = model.limits(&spec.model).output {
+            spec.max_output = spec.max_output.min(most);
+        }
         let tools = Arc::new(equipped.tools);
         // Nobody can speak to an agent of a fleet yet: the sender is gone from the start.
         let (_, inbox) = mpsc::channel(1);
@@ -81,7 +85,7 @@ impl Inner {
             observer: self.gear.observer.clone(),
         };
         let stopped = cancel.clone();
-        let outcome = run_agent(equipped.spec, equipped.history, ports, cancel).await;
+        let outcome = run_agent(spec, equipped.history, ports, cancel).await;
         tools.close().await;
         match outcome {
             Ok(outcome) => end_of(outcome),

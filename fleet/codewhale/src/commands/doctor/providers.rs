@@ -6,14 +6,13 @@ use crate::app::App;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::report::Report;
-use engine_llm::providers::{self, ROWS, Setup};
+use engine_llm::providers::{self, ROWS};
 use fleet_core::spec::ProviderSpec;
 
 /// A provider that a roster could use here.
 struct AtHand {
     id: String,
-    base_url: String,
-    key_env: Option<String>,
+    spec: ProviderSpec,
 }
 
 /// Those whose key is set, and those that were declared.
@@ -23,20 +22,16 @@ fn at_hand(app: &App) -> Vec<AtHand> {
         .filter(|row| row.key_env.is_some_and(|variable| app.around.has(variable)))
         .map(|row| AtHand {
             id: row.id.to_owned(),
-            base_url: row.base_url.to_owned(),
-            key_env: row.key_env.map(str::to_owned),
+            spec: row.spec(),
         });
     // A configuration that cannot be read is told by its own check.
     let config = Config::read(app).unwrap_or_default();
-    let declared = config.user.providers().filter_map(|(id, spec)| match spec {
-        ProviderSpec::Openai { base_url, key_env } => Some(AtHand {
-            id: id.to_owned(),
-            base_url: base_url.clone(),
-            key_env: key_env.clone(),
-        }),
-        ProviderSpec::Scripted { .. } => None,
+    let declared = config.user.providers().map(|(id, spec)| AtHand {
+        id: id.to_owned(),
+        spec: spec.clone(),
     });
-    known.chain(declared).collect()
+    let asked = declared.filter(|provider| provider.spec.server().is_some());
+    known.chain(asked).collect()
 }
 
 /// Which providers are at hand.
@@ -55,17 +50,17 @@ pub(super) fn keys(app: &App) -> Vec<Check> {
 }
 
 fn key(app: &App, provider: &AtHand) -> Check {
-    let AtHand {
-        id,
-        base_url,
-        key_env,
-    } = provider;
-    match key_env {
-        None => Check::good(id, format!("{base_url}, without a key")),
+    let id = &provider.id;
+    let host = provider
+        .spec
+        .server()
+        .map_or("", |(_, server)| &server.base_url);
+    match provider.spec.key_env() {
+        None => Check::good(id, format!("{host}, without a key")),
         Some(name) if app.around.has(name) => {
-            Check::good(id, format!("{base_url}, with the key in {name}"))
+            Check::good(id, format!("{host}, with the key in {name}"))
         }
-        Some(name) => Check::warning(id, format!("{base_url}, but {name} is not set")),
+        Some(name) => Check::warning(id, format!("{host}, but {name} is not set")),
     }
 }
 
@@ -88,14 +83,9 @@ pub(super) fn probes(app: &App) -> Result<Vec<Check>, Report> {
 }
 
 async fn probe(app: &App<'_>, provider: AtHand) -> Check {
-    let AtHand {
-        id,
-        base_url,
-        key_env,
-    } = provider;
-    let setup = Setup::Chat { base_url, key_env };
+    let AtHand { id, spec } = provider;
     let env = |name: &str| app.around.text(name).map(str::to_owned);
-    let model = match providers::build(&setup, &env, app.around.plain_http()) {
+    let model = match providers::build(&spec, &env, app.around.plain_http()) {
         Ok(model) => model,
         Err(error) => return Check::bad(id, error.to_string(), Exit::Provider),
     };
