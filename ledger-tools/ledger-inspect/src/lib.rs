@@ -3,6 +3,7 @@
 //!
 //! The format is described in `docs/ledger-format.md`; this crate is one reading of that page.
 
+mod blobs;
 mod error;
 mod line;
 mod pieces;
@@ -11,7 +12,8 @@ mod show;
 mod verify;
 mod walk;
 
+pub use blobs::{BlobDamage, BlobReport};
 pub use error::InspectError;
 pub use show::{Filter, Shown, Style, show};
-pub use verify::{Damage, Head, Report, Torn, verify};
+pub use verify::{Damage, Head, Report, Torn, verify, verify_bytes};
 pub use walk::Place;

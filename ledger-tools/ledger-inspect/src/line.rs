@@ -135,15 +135,21 @@ pub(crate) fn parted(bytes: &[u8]) -> Option<(&[u8], &str)> {
 
 /// The sum of `body` after a line with the sum `before`; `before` is empty for the first line.
 pub(crate) fn sum_after(before: &str, body: &[u8]) -> String {
-    use std::fmt::Write as _;
     let hash = Sha256::new()
         .chain_update(before)
         .chain_update(body)
         .finalize();
-    hash[..16].iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
-        hex
-    })
+    hex(&hash[..16])
+}
+
+/// Bytes as lower-case hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit =
+        |value: u8| char::from_digit(u32::from(value), 16).expect("four bits are one digit");
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 fn is_sum(text: &str) -> bool {

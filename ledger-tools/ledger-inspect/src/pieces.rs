@@ -1,6 +1,5 @@
 //! A file cut at its line feeds, in bounded memory. Never judges what it cuts.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Take};
 
 /// Longest line that the format allows, line feed included.
@@ -29,7 +28,7 @@ struct Held {
 
 /// The pieces of a file, each together with the one after it.
 pub(crate) struct Pieces {
-    reader: BufReader<Take<File>>,
+    reader: BufReader<Take<Box<dyn Read>>>,
     current: Held,
     ahead: Held,
 }
@@ -39,7 +38,7 @@ impl Pieces {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(crate) fn of(file: File, length: u64) -> io::Result<Self> {
+    pub(crate) fn of(file: Box<dyn Read>, length: u64) -> io::Result<Self> {
         let mut pieces = Self {
             reader: BufReader::with_capacity(256 * 1024, file.take(length)),
             current: Held::default(),

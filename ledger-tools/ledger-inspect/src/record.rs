@@ -44,6 +44,22 @@ impl<'a> Record<'a> {
         self.text("task").or_else(of_spec)
     }
 
+    /// The values in which a reference to a blob may stand: those of its fields, and one level below in a
+    /// list or an object. Deeper there is only what agents wrote, which may look like one by chance.
+    pub(crate) fn values(&self) -> Vec<&'a str> {
+        let mut values = Vec::new();
+        for (_, value) in &self.fields {
+            let text = value.get();
+            values.push(text);
+            if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text) {
+                values.extend(items.into_iter().map(RawValue::get));
+            } else if let Ok(Fields(fields)) = serde_json::from_str(text) {
+                values.extend(fields.into_iter().map(|(_, value)| value.get()));
+            }
+        }
+        values
+    }
+
     fn field(&self, name: &str) -> Option<&'a RawValue> {
         self.fields
             .iter()

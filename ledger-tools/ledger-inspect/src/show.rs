@@ -4,8 +4,8 @@
 use crate::error::InspectError;
 use crate::line::Line;
 use crate::record::Record;
-use crate::verify::{Damage, Report, verify};
-use crate::walk::{Step, walk};
+use crate::verify::{Damage, Report, verify_lines};
+use crate::walk::{Segment, Step, walk};
 use serde_json::value::RawValue;
 use std::io::{self, Write};
 use std::path::Path;
@@ -66,7 +66,7 @@ pub fn show(
     out: &mut dyn Write,
 ) -> Result<Shown, InspectError> {
     // Whether the end is torn or damaged is known only after all has been read.
-    let verdict = match verify(path) {
+    let verdict = match verify_lines(path) {
         Err(error) if !matches!(error, InspectError::Newer { .. }) => return Err(error),
         verdict => verdict,
     };
@@ -83,7 +83,7 @@ pub fn show(
         .map_or(&[][..], |report| &report.damage)
         .iter()
         .peekable();
-    walk(path, &mut |step| {
+    walk(Segment::open(path)?, &mut |step| {
         let byte = match &step {
             Step::Line(line) => line.byte,
             Step::Fault(fault) => fault.place.byte,

@@ -1,8 +1,9 @@
 //! Verifying a ledger: every damaged place, the torn end that is no damage, and the head. Never mends.
 
+use crate::blobs::{BlobReport, References};
 use crate::error::InspectError;
 use crate::line::{Line, sum_after};
-use crate::walk::{Fault, Place, Step, Walked, segment_of, walk};
+use crate::walk::{Fault, Place, Segment, Step, Walked, segment_of, walk};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ pub struct Report {
     pub damage: Vec<Damage>,
     /// A batch at the end that was never acknowledged. The next writer cuts it off.
     pub torn: Option<Torn>,
+    /// What was found of the blobs, where they were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blobs: Option<BlobReport>,
 }
 
 /// A line, and what makes all before it tamper-evident.
@@ -60,21 +64,56 @@ pub struct Torn {
     pub bytes: u64,
 }
 
-/// Reads the whole ledger at `path`, a run's folder or a segment, and lists everything that is wrong.
+/// Reads the whole ledger at `path`, a run's folder or a segment, and all blobs that its records refer to,
+/// and lists everything that is wrong.
 ///
 /// # Errors
 /// When there is no ledger, it is of a newer format, or it cannot be read.
 pub fn verify(path: &Path) -> Result<Report, InspectError> {
-    let hint = Hint::beside(path);
+    let (mut report, references) =
+        lines_of(Segment::open(path), path, Hint::beside(path).as_ref())?;
+    let end = report
+        .torn
+        .as_ref()
+        .map_or(u64::MAX, |torn| torn.place.byte);
+    let folder = report.path.parent().unwrap_or(Path::new(""));
+    report.blobs = Some(references.check(folder, end));
+    Ok(report)
+}
+
+/// As [`verify`], without the blobs.
+pub(crate) fn verify_lines(path: &Path) -> Result<Report, InspectError> {
+    let (report, _) = lines_of(Segment::open(path), path, Hint::beside(path).as_ref())?;
+    Ok(report)
+}
+
+/// Verifies the bytes of a ledger and, where there is one, of the file `durable`, without a folder. Pure:
+/// the same bytes always give the same answer.
+///
+/// # Errors
+/// When it is of a newer format.
+pub fn verify_bytes(ledger: &[u8], durable: Option<&[u8]>) -> Result<Report, InspectError> {
+    let segment = Segment::of(ledger.to_vec());
+    let hint = durable.and_then(Hint::read);
+    let (report, _) = lines_of(Ok(segment), Path::new("ledger.jsonl"), hint.as_ref())?;
+    Ok(report)
+}
+
+fn lines_of(
+    segment: Result<Segment, InspectError>,
+    path: &Path,
+    hint: Option<&Hint>,
+) -> Result<(Report, References), InspectError> {
     let mut found = Found {
         segment: segment_of(path),
         ..Found::default()
     };
-    let walked = walk(path, &mut |step| {
-        found.step(step, hint.as_ref());
+    let walked = walk(segment?, &mut |step| {
+        found.step(step, hint);
         Ok(())
     })?;
-    Ok(found.report(&walked, hint.as_ref()))
+    let references = std::mem::take(&mut found.references);
+    Ok((found.report(&walked, hint), references))
 }
 
 /// What the walk has met so far.
@@ -85,6 +124,7 @@ struct Found {
     head: Option<Head>,
     damage: Vec<Damage>,
     first: Option<First>,
+    references: References,
 }
 
 /// The first fault, and what stands before it.
@@ -99,6 +139,7 @@ impl Found {
         match step {
             Step::Line(line) => {
                 self.lines += 1;
+                self.references.note(line, &self.segment);
                 self.damage
                     .extend(hint.and_then(|hint| hint.unlike(line, &self.segment)));
                 let sum = line.sum.to_owned();
@@ -149,6 +190,7 @@ impl Found {
                     head,
                     damage: Vec::new(),
                     torn,
+                    blobs: None,
                 };
             }
         }
@@ -173,6 +215,7 @@ impl Found {
             head,
             damage,
             torn: None,
+            blobs: None,
         }
     }
 }
@@ -181,7 +224,13 @@ impl Report {
     /// True when nothing is damaged. A torn end is no damage.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.damage.is_empty()
+        self.places() == 0
+    }
+
+    /// How many places are damaged, blobs among them.
+    fn places(&self) -> usize {
+        let blobs = self.blobs.as_ref().map_or(0, |blobs| blobs.damage.len());
+        self.damage.len() + blobs
     }
 
     /// Writes it for people.
@@ -204,7 +253,18 @@ impl Report {
         for damage in &self.damage {
             writeln!(out, "damaged: {damage}")?;
         }
-        match self.damage.len() {
+        if let Some(blobs) = &self.blobs {
+            if blobs.referenced > 0 {
+                let BlobReport {
+                    referenced, bytes, ..
+                } = blobs;
+                writeln!(out, "blobs referred to: {referenced}, {bytes} bytes")?;
+            }
+            for damage in &blobs.damage {
+                writeln!(out, "damaged: {damage}")?;
+            }
+        }
+        match self.places() {
             0 => writeln!(out, "no damage"),
             1 => writeln!(out, "damaged in 1 place"),
             places => writeln!(out, "damaged in {places} places"),
@@ -286,10 +346,15 @@ impl Hint {
         })
     }
 
-    /// `None` when there is none, or it does not fit its own check: it may be old or torn.
+    /// The hint of the run that the segment belongs to.
     fn beside(path: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(segment_of(path).with_file_name("durable")).ok()?;
-        let HintFields { seq, sum, check } = serde_json::from_str(&text).ok()?;
+        Self::read(&std::fs::read(segment_of(path).with_file_name("durable")).ok()?)
+    }
+
+    /// `None` when it does not fit its own check: it may be old or torn.
+    fn read(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let HintFields { seq, sum, check } = serde_json::from_str(text).ok()?;
         let body = format!(r#"{{"seq":{seq},"sum":"{sum}""#);
         let is_whole = text == format!("{body},\"check\":\"{check}\"}}\n");
         (is_whole && sum_after("", body.as_bytes()) == check).then_some(Self { seq, sum })

@@ -5,7 +5,7 @@ use crate::error::InspectError;
 use crate::line::{KNOWN_FORMAT, Line, NoLine, parted, read, sum_after};
 use crate::pieces::{Piece, Pieces};
 use std::fs::File;
-use std::io;
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 /// A place in a ledger.
@@ -74,24 +74,62 @@ pub(crate) fn segment_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Walks through the ledger at `path`; `step` may stop it with an error.
-pub(crate) fn walk(
-    path: &Path,
-    step: &mut dyn FnMut(Step<'_, '_>) -> Result<(), InspectError>,
-) -> Result<Walked, InspectError> {
-    let segment = segment_of(path);
-    let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => InspectError::Missing(segment.clone()),
+/// The bytes of a ledger, and what they are called in messages.
+pub(crate) struct Segment {
+    path: PathBuf,
+    bytes: u64,
+    reader: Box<dyn Read>,
+}
+
+impl Segment {
+    /// The segment of a run's folder, or the file itself.
+    pub(crate) fn open(path: &Path) -> Result<Self, InspectError> {
+        let path = segment_of(path);
+        let failed = reading(&path);
+        let file = File::open(&path).map_err(&failed)?;
+        let bytes = file.metadata().map_err(&failed)?.len();
+        Ok(Self {
+            path,
+            bytes,
+            reader: Box::new(file),
+        })
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self {
+            path: PathBuf::from("ledger.jsonl"),
+            bytes: bytes.len() as u64,
+            reader: Box::new(Cursor::new(bytes)),
+        }
+    }
+}
+
+fn reading(path: &Path) -> impl Fn(io::Error) -> InspectError + use<> {
+    let path = path.to_owned();
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound => InspectError::Missing(path.clone()),
         _ => InspectError::Read {
-            path: segment.clone(),
+            path: path.clone(),
             source,
         },
-    };
-    let file = File::open(&segment).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
-    let mut pieces = Pieces::of(file, bytes).map_err(failed)?;
+    }
+}
+
+/// Walks through a ledger; `step` may stop it with an error.
+pub(crate) fn walk(
+    segment: Segment,
+    step: &mut dyn FnMut(Step<'_, '_>) -> Result<(), InspectError>,
+) -> Result<Walked, InspectError> {
+    let Segment {
+        path,
+        bytes,
+        reader,
+    } = segment;
+    let failed = reading(&path);
+    let mut pieces = Pieces::of(reader, bytes).map_err(&failed)?;
     let mut walk = Walk {
-        segment: segment.clone(),
+        segment: path,
         links: vec![String::new()],
         good: String::new(),
         last_epoch: 1,
@@ -102,7 +140,7 @@ pub(crate) fn walk(
             ..Walked::default()
         },
     };
-    while let Some((piece, ahead)) = pieces.next().map_err(failed)? {
+    while let Some((piece, ahead)) = pieces.next().map_err(&failed)? {
         walk.piece(&piece, ahead.as_ref(), step)?;
     }
     Ok(walk.walked)

@@ -19,6 +19,14 @@ impl FileId {
         Self { device: 0, inode }
     }
 
+    /// The only file of a folder in memory.
+    pub(crate) fn of_memory() -> Self {
+        Self {
+            device: 0,
+            inode: 0,
+        }
+    }
+
     fn of(metadata: &fs::Metadata) -> Self {
         Self {
             device: metadata.dev(),

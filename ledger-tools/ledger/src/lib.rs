@@ -4,7 +4,8 @@
 //!
 //! - [`create`] and [`open`] take the lock and give a [`Writer`]; [`Writer::append`] never blocks on
 //!   the disk, and a callback tells which lines are durable.
-//! - [`replay`] reads without changing a byte, also beside a living writer.
+//! - [`replay`] reads without changing a byte, also beside a living writer; [`replay_bytes`] reads what
+//!   lies in memory.
 //! - [`Blobs`] keep what is too large for a line.
 //! - [`Follower`] waits for durable lines as they come.
 //!
@@ -23,6 +24,7 @@ mod hint;
 mod line;
 mod lock;
 mod log;
+mod memory;
 mod open;
 mod queue;
 mod replay;
@@ -36,6 +38,7 @@ pub use filesystem::Filesystems;
 pub use follow::{FollowError, Follower, StopHandle};
 pub use format::{BATCH_MAX_BYTES, Epoch, FORMAT, Head, LINE_MAX_BYTES, Seq, Sum};
 pub use lock::{Holder, Left, holder};
+pub use memory::replay_bytes;
 pub use open::{Opened, create, open};
 pub use replay::{OnEntry, Replayed, Tail, Torn, replay};
 pub use writer::{OnDurable, Writer};

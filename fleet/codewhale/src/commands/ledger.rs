@@ -45,9 +45,9 @@ pub(crate) struct Show {
     json: JsonOption,
 }
 
-/// Check every line of a ledger against its chain of sums
+/// Check every line of a ledger against its chain of sums, and every blob that it refers to
 ///
-/// Lists every damaged place with its line and byte. Exit code 7 when there is one. An end that was
+/// Lists every damaged place with its line and byte, and every blob that is missing or changed. Exit code 7 when there is one. An end that was
 /// torn off before it counted is no damage.
 #[derive(Debug, clap::Args)]
 #[command(

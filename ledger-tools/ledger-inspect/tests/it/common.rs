@@ -72,3 +72,38 @@ pub(crate) fn folder_with(bytes: &[u8]) -> tempfile::TempDir {
 pub(crate) fn anonymous(text: &str, folder: &Path) -> String {
     text.replace(&folder.display().to_string(), "RUN")
 }
+
+/// A ledger as its bytes, made by the rules of the format page and nothing else.
+pub(crate) struct Forged {
+    /// Its lines, line feeds included.
+    pub(crate) lines: Vec<Vec<u8>>,
+    /// The file `durable` after its last line.
+    pub(crate) durable: Vec<u8>,
+}
+
+/// `count` lines of the run `run`, in batches of three.
+pub(crate) fn forged(run: &str, count: usize) -> Forged {
+    let mut sum = String::new();
+    let mut lines = Vec::new();
+    for seq in 1..=count {
+        let dw = (seq - 1) / 3 * 3;
+        let filler = "x".repeat(seq * 7 % 41);
+        let body = format!(
+            r#"{{"v":1,"seq":{seq},"epoch":1,"dw":{dw},"at":"2026-11-30T12:31:08.114Z","records":[{{"type":"note.taken","run":"{run}","text":"{filler}"}}]"#
+        );
+        sum = sum_of(&format!("{sum}{body}"));
+        lines.push(format!("{body},\"sum\":\"{sum}\"}}\n").into_bytes());
+    }
+    let hint = format!(r#"{{"seq":{count},"sum":"{sum}""#);
+    let durable = format!("{hint},\"check\":\"{}\"}}\n", sum_of(&hint)).into_bytes();
+    Forged { lines, durable }
+}
+
+fn sum_of(text: &str) -> String {
+    use sha2::Digest as _;
+    let hash = sha2::Sha256::digest(text);
+    hash[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

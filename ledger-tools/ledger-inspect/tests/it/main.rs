@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod agreement;
+mod blobs;
 mod common;
 mod format_page;
 mod show;
