@@ -14,6 +14,7 @@ mod first_steps;
 mod fleets;
 mod holding;
 mod ledger_command;
+mod repositories;
 mod rosters;
 mod started;
 mod stopping;

@@ -24,6 +24,9 @@ pub enum WorkspaceError {
         /// Why.
         source: io::Error,
     },
+    /// Worktrees would lie where no record could say.
+    #[error("worktrees cannot lie in {}, which is not a path of valid UTF-8", .0.display())]
+    PathNotText(PathBuf),
     /// A hundred names were in use.
     #[error("no free folder for `{0}`: a hundred names are in use; run `codewhale fleet clean`")]
     NoFreeName(String),

@@ -2,6 +2,7 @@
 
 use crate::command::{GitError, GitFailure, Purpose};
 use crate::lock;
+use crate::register::path_in;
 use crate::repo::{Repo, RepoError};
 use fleet_core::ids::{BranchName, CommitId};
 use git2::ErrorCode;
@@ -154,7 +155,7 @@ impl Repo {
         let linked = std::fs::read_dir(common.join("worktrees")).ok()?;
         let mut admins = linked.flatten().map(|entry| entry.path());
         let admin = admins.find(|admin| says(admin.join("HEAD")).as_ref() == Some(&wanted))?;
-        let file = says(admin.join("gitdir")).map_or(admin, PathBuf::from);
+        let file = path_in(&admin.join("gitdir"), "").unwrap_or(admin);
         file.parent().map(Path::to_owned)
     }
 }

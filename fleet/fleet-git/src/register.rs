@@ -9,6 +9,8 @@ use crate::made::Made;
 use crate::patience::Patience;
 use crate::workspace::Workspaces;
 use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -70,13 +72,12 @@ impl Workspaces {
     /// A registration of a worktree of any run that lacks a part.
     fn half_made(&self) -> Option<PathBuf> {
         let ours = self.inner.folder.parent()?;
-        let said = |file: PathBuf| std::fs::read_to_string(file).unwrap_or_default();
+        let is_empty = |file: PathBuf| std::fs::metadata(file).map_or(true, |meta| meta.len() == 0);
         let lacks = |admin: &PathBuf| {
-            let parts = ["commondir", "HEAD"].into_iter();
-            Path::new(&said(admin.join("gitdir"))).starts_with(ours)
-                && parts
-                    .map(|part| said(admin.join(part)))
-                    .any(|text| text.is_empty())
+            let ours = path_in(&admin.join("gitdir"), "").is_ok_and(|path| path.starts_with(ours));
+            ours && ["commondir", "HEAD"]
+                .map(|part| is_empty(admin.join(part)))
+                .contains(&true)
         };
         self.registered().find(lacks)
     }
@@ -95,9 +96,9 @@ impl Workspaces {
     /// `.git` file can be believed.
     fn note_admin(&self, made: &mut Made) -> Result<(), WorkspaceError> {
         let file = made.path.join(".git");
-        let text = std::fs::read_to_string(&file).at(&file)?;
-        let admin = text.trim_end().rsplit('/').next().unwrap_or_default();
-        made.admin = admin.to_owned();
+        let admin = path_in(&file, "gitdir: ").at(&file)?;
+        let name = admin.file_name().and_then(OsStr::to_str);
+        name.unwrap_or_default().clone_into(&mut made.admin);
         made.write(&self.inner.state).at(&self.inner.state)
     }
 
@@ -147,10 +148,8 @@ impl Workspaces {
     /// Whether a folder is a worktree that git made for this repository, or the empty beginning of
     /// one.
     fn is_ours(&self, path: &Path) -> bool {
-        match std::fs::read_to_string(path.join(".git")) {
-            Ok(text) => text
-                .strip_prefix("gitdir: ")
-                .is_some_and(|dir| Path::new(dir).starts_with(self.registrations())),
+        match path_in(&path.join(".git"), "gitdir: ") {
+            Ok(admin) => admin.starts_with(self.registrations()),
             Err(_) => std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
         }
     }
@@ -161,15 +160,10 @@ impl Workspaces {
         if folders::is_taken(&made.path) {
             return Ok(());
         }
-        let names_it = |admin: &PathBuf| {
-            std::fs::read_to_string(admin.join("gitdir"))
-                .is_ok_and(|text| Path::new(text.trim_end()) == made.path.join(".git"))
-        };
-        let registered = std::fs::read_dir(self.registrations())
-            .into_iter()
-            .flatten();
-        let mut admins = registered.flatten().map(|entry| entry.path());
-        match admins.find(names_it) {
+        let dot_git = made.path.join(".git");
+        let names_it =
+            |admin: &PathBuf| path_in(&admin.join("gitdir"), "").is_ok_and(|path| path == dot_git);
+        match self.registered().find(names_it) {
             Some(admin) => folders::take_away(&admin).at(&admin),
             None => Ok(()),
         }
@@ -177,5 +171,15 @@ impl Workspaces {
 
     pub(crate) fn registrations(&self) -> PathBuf {
         self.inner.repo.git_common_dir().join("worktrees")
+    }
+}
+
+/// The path that a file of git holds after a beginning; its bytes may be anything but a last line end.
+pub(crate) fn path_in(file: &Path, begin: &str) -> io::Result<PathBuf> {
+    let bytes = std::fs::read(file)?;
+    let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    match line.strip_prefix(begin.as_bytes()) {
+        Some(path) if !path.is_empty() => Ok(PathBuf::from(OsStr::from_bytes(path))),
+        _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }

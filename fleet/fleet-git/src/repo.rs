@@ -57,6 +57,9 @@ pub enum OpenError {
         .0.display()
     )]
     NotYours(PathBuf),
+    /// A path that no record and no rule of a sandbox could hold.
+    #[error("{} is not a path of valid UTF-8, which is not supported; rename the folder", .0.display())]
+    PathNotText(PathBuf),
     /// A format that the reading library cannot read.
     #[error("{} uses {feature}, which is not supported: {reason}", folder.display())]
     Unsupported {
@@ -126,6 +129,11 @@ impl Repo {
         let Some(toplevel) = repository.workdir().map(plain) else {
             return Err(OpenError::Bare(common_dir));
         };
+        for path in [&common_dir, &toplevel] {
+            if path.to_str().is_none() {
+                return Err(OpenError::PathNotText(path.clone()));
+            }
+        }
         if let Err(error) = repository.head() {
             if !matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) {
                 return Err(RepoError::Library(error).into());

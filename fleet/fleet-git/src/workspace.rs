@@ -411,6 +411,9 @@ impl Workspaces {
             repo,
             ..
         } = &*self.inner;
+        if folder.to_str().is_none() {
+            return Err(WorkspaceError::PathNotText(folder.clone()));
+        }
         folders::make_private(state).at(state)?;
         folders::make_private(folder).at(folder)?;
         let root = root.canonicalize().at(root)?;

@@ -3,5 +3,6 @@
 //! beyond the loopback address and its own temporary folders.
 
 pub mod model_server;
+pub mod odd_repo;
 pub mod repo;
 pub mod script;
