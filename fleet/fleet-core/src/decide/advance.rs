@@ -134,12 +134,7 @@ impl FleetState {
     fn end(&self) -> Option<RunEnded> {
         let run = self.run()?;
         if self.unended() == 0 {
-            let (outcome, reason) = self.outcome();
-            return Some(RunEnded {
-                outcome,
-                exit: exit_of(outcome),
-                reason,
-            });
+            return Some(self.end_of_all());
         }
         // Nothing could be started, so what is left waits for a provider, or for what does.
         let down = run.providers_down.values().next()?.clone();
@@ -149,6 +144,16 @@ impl FleetState {
             exit: exit_of(RunOutcome::Provider),
             reason: Some(down),
         })
+    }
+
+    /// The end of a run whose tasks have all ended.
+    pub(super) fn end_of_all(&self) -> RunEnded {
+        let (outcome, reason) = self.outcome();
+        RunEnded {
+            outcome,
+            exit: exit_of(outcome),
+            reason,
+        }
     }
 
     /// The exit code of a run that is stopped by its own limit: 3 when an ordered task succeeded, else 1.

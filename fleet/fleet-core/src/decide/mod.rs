@@ -134,11 +134,7 @@ pub fn decide(state: &FleetState, input: Input) -> Decision {
             reason: Some(message),
             blocked_by: None,
         })],
-        Input::Stop { reason, exit } => vec![Record::from(RunEnded {
-            outcome: RunOutcome::Stopped,
-            exit,
-            reason: Some(reason),
-        })],
+        Input::Stop { reason, exit } => vec![Record::from(stop(state, reason, exit))],
     };
     // A part of a plan refers to tasks of the same part, so only the fold can judge it.
     let refers_to_itself = matches!(
@@ -149,6 +145,21 @@ pub fn decide(state: &FleetState, input: Input) -> Decision {
         return Decision::reply(Reply::Late(misfit));
     }
     Decision::record(records)
+}
+
+/// A stop that finds nothing left to stop is the end of the run: there would be nothing to resume.
+fn stop(state: &FleetState, reason: String, exit: u8) -> RunEnded {
+    let all_ordered = state
+        .run()
+        .is_some_and(|run| state.ordered() == run.task_count);
+    if all_ordered && state.unended() == 0 {
+        return state.end_of_all();
+    }
+    RunEnded {
+        outcome: RunOutcome::Stopped,
+        exit,
+        reason: Some(reason),
+    }
 }
 
 /// A new manager states itself, and that requests without an answer are lost: they may have been paid.

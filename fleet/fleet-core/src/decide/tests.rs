@@ -127,6 +127,22 @@ fn a_refused_provider_ends_the_run_resumably_without_counting_the_attempt() {
 }
 
 #[test]
+fn a_stop_that_finds_nothing_left_to_stop_ends_the_run_as_it_came_out() {
+    let mut bench = Bench::new(vec![task("a", "scout", &[])], |_| {});
+    bench.input(Input::EffectFailed {
+        task: "a".parse().unwrap(),
+        message: "no room".into(),
+    });
+    bench.input(Input::Stop {
+        reason: "asked".into(),
+        exit: 130,
+    });
+    let ended = bench.ended().unwrap();
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Failed, 1));
+    assert!(!bench.state.is_unfinished());
+}
+
+#[test]
 fn a_provider_that_is_down_holds_only_its_own_roles() {
     let tasks = vec![
         task("a", "scout", &[]),
