@@ -36,6 +36,11 @@ impl Disk {
         self.lines.push(Line { stamp, records });
     }
 
+    /// The number of the newest line.
+    pub(crate) fn last(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
     /// Everything written so far survives from here on.
     pub(crate) fn sync(&mut self) {
         self.durable = self.lines.len();
@@ -55,6 +60,12 @@ impl Disk {
         let kept = self.durable + random.below(unsynced + 1);
         self.lines.truncate(kept);
         self.durable = kept;
+    }
+
+    /// A crash of a disk that lied: the newest durable line is gone as well.
+    pub(crate) fn lose_acknowledged(&mut self) {
+        self.lines.truncate(self.durable.saturating_sub(1));
+        self.durable = self.lines.len();
     }
 
     /// Somebody else writes from here on.

@@ -1,5 +1,6 @@
 //! Outcomes of effects other than agents, as the world gives them. Never decides.
 
+use crate::faults::Bug;
 use crate::manager::Sim;
 use crate::world::World;
 use engine_core::content::Content;
@@ -13,73 +14,105 @@ use fleet_core::record::{
 
 impl Sim {
     pub(crate) fn outcome(&mut self, agent: &AgentId, effect: Effect) -> Result<Record, String> {
-        let (task, attempt) = (agent.task.clone(), agent.attempt);
-        let state = self
-            .state
-            .task(effect.task)
-            .attempt
-            .clone()
-            .ok_or("no attempt")?;
-        let commit = CommitId(format!("{task}-{attempt}"));
+        let commit = CommitId(format!("{}-{}", agent.task, agent.attempt));
         Ok(match effect.kind {
-            EffectKind::PrepareWorkspace | EffectKind::RunAgent => WorkspaceReady {
-                task,
-                attempt,
-                path: "/w".into(),
-                branch: None,
-            }
-            .into(),
-            EffectKind::Commit => WorkCommitted {
-                task,
-                attempt,
-                tree: TreeId(format!("tree-{commit}")),
-                commit,
-                files: 1,
-                insertions: 1,
-                deletions: 0,
-            }
-            .into(),
+            EffectKind::PrepareWorkspace => self.prepare_workspace(agent, effect)?,
+            EffectKind::RunAgent => return Err("an agent has no single outcome".into()),
+            EffectKind::Commit => self.commit(agent, commit)?,
             EffectKind::RunCheck { stage, index } => self.check(agent, stage, index, commit),
-            EffectKind::PrepareLanding => {
-                let onto = self.state.integration_head().ok_or("no head")?.clone();
-                if World::conflicts(agent, self.seed) {
-                    LandingConflicted {
-                        task,
-                        attempt,
-                        onto,
-                        paths: vec!["f".into()],
-                    }
-                    .into()
-                } else {
-                    let merged = Some(&onto) != state.base.as_ref();
-                    let commit = if merged {
-                        CommitId(format!("m-{commit}"))
-                    } else {
-                        commit
-                    };
-                    LandingPrepared {
-                        task,
-                        attempt,
-                        onto,
-                        commit,
-                        merged,
-                    }
-                    .into()
-                }
-            }
-            EffectKind::Land => {
-                let landing = state.landing.ok_or("no landing")?;
-                if !self.world.land(&task, &landing.onto, &landing.commit) {
-                    return Err(format!("{agent}: the branch is not where the intent says"));
-                }
-                WorkLanded {
-                    task,
-                    attempt,
-                    commit: landing.commit,
-                }
-                .into()
-            }
+            EffectKind::PrepareLanding => self.prepare_landing(agent, effect, &commit)?,
+            EffectKind::Land => self.land(agent, effect)?,
         })
+    }
+
+    /// A folder that is there already is taken as it is.
+    fn prepare_workspace(&mut self, agent: &AgentId, effect: Effect) -> Result<Record, String> {
+        let attempt = self.state.task(effect.task).attempt.as_ref();
+        let start = attempt.ok_or("no attempt")?.start.clone();
+        let content = start.map(|start| self.world.content(&start));
+        self.world
+            .folders
+            .entry(agent.clone())
+            .or_insert_with(|| content.unwrap_or_default());
+        Ok(WorkspaceReady {
+            task: agent.task.clone(),
+            attempt: agent.attempt,
+            path: "/w".into(),
+            branch: None,
+        }
+        .into())
+    }
+
+    fn commit(&mut self, agent: &AgentId, commit: CommitId) -> Result<Record, String> {
+        let content = self.world.folder(agent);
+        self.world.keep(&commit, &content)?;
+        Ok(WorkCommitted {
+            task: agent.task.clone(),
+            attempt: agent.attempt,
+            tree: TreeId(format!("tree-{commit}")),
+            commit,
+            files: 1,
+            insertions: 1,
+            deletions: 0,
+        }
+        .into())
+    }
+
+    fn prepare_landing(
+        &mut self,
+        agent: &AgentId,
+        effect: Effect,
+        commit: &CommitId,
+    ) -> Result<Record, String> {
+        let attempt = self.state.task(effect.task).attempt.as_ref();
+        let base = attempt.ok_or("no attempt")?.base.clone();
+        let onto = self.state.integration_head().ok_or("no head")?.clone();
+        let (task, attempt) = (agent.task.clone(), agent.attempt);
+        if World::conflicts(agent, self.seed) {
+            return Ok(LandingConflicted {
+                task,
+                attempt,
+                onto,
+                paths: vec!["f".into()],
+            }
+            .into());
+        }
+        let merged = Some(&onto) != base.as_ref();
+        let mut landing = commit.clone();
+        if merged {
+            landing = CommitId(format!("m-{commit}-{onto}"));
+            let mut both = self.world.content(&onto);
+            for mark in self.world.content(commit) {
+                if !both.contains(&mark) {
+                    both.push(mark);
+                }
+            }
+            self.world.keep(&landing, &both)?;
+        }
+        Ok(LandingPrepared {
+            task,
+            attempt,
+            onto,
+            commit: landing,
+            merged,
+        }
+        .into())
+    }
+
+    fn land(&mut self, agent: &AgentId, effect: Effect) -> Result<Record, String> {
+        let attempt = self.state.task(effect.task).attempt.clone();
+        let landing = attempt.and_then(|a| a.landing).ok_or("no landing")?;
+        if self.has(Bug::MovesTheBranchBlindly) {
+            self.world.land_blindly(&agent.task, &landing.commit);
+        } else if !self.world.land(&agent.task, &landing.onto, &landing.commit) {
+            return Err(format!("{agent}: the branch is not where the intent says"));
+        }
+        Ok(WorkLanded {
+            task: agent.task.clone(),
+            attempt: agent.attempt,
+            commit: landing.commit,
+        }
+        .into())
     }
 
     fn check(&self, agent: &AgentId, stage: CheckStage, index: u32, commit: CommitId) -> Record {

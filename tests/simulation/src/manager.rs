@@ -1,52 +1,18 @@
 //! A manager without threads: the same order of decide, append, apply and perform as the real one, one
-//! random step at a time, and the properties that must hold. Never decides anything itself.
+//! random step at a time. Never decides anything itself.
 
 use crate::agent::Agent;
 use crate::disk::Disk;
-use crate::plan::plan;
+use crate::faults::{Bug, Faults};
 use crate::random::Random;
 use crate::world::World;
 use engine_core::ids::AgentId;
 use fleet_core::decide::{Input, Reply, decide};
 use fleet_core::owed::{Effect, EffectKind};
-use fleet_core::record::{AttemptEnd, Record, RunEnded, RunOpened};
+use fleet_core::record::{Record, RunEnded, RunOpened};
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, RunStatus, TaskIx};
 use std::collections::BTreeMap;
-
-/// How often things go wrong, in percent of steps, and how often at most.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Faults {
-    /// Chance of a kill at each step.
-    pub kill_percent: u64,
-    /// Chance that a person stops the run at each step.
-    pub stop_percent: u64,
-    /// Chance that an agent finds its provider gone when it would end.
-    pub outage_percent: u64,
-    /// Most of all of them in one run.
-    pub max: u32,
-}
-
-/// What a run came to.
-#[derive(Debug)]
-pub struct Report {
-    /// Its end.
-    pub ended: RunEnded,
-    /// Lines of its ledger.
-    pub lines: usize,
-    /// Managers it took: one more than it was killed, stopped or left without a provider.
-    pub managers: u32,
-}
-
-/// A property that did not hold, with the seed that shows it.
-#[derive(Debug, thiserror::Error)]
-#[error("seed {seed}: {what}")]
-pub struct Violation {
-    /// Reproduces it.
-    pub seed: u64,
-    /// Which property, and how.
-    pub what: String,
-}
 
 /// Steps after which a run that has not ended counts as stuck.
 const STEPS_MAX: usize = 20_000;
@@ -57,61 +23,67 @@ pub(crate) struct Sim {
     pub(crate) disk: Disk,
     pub(crate) world: World,
     pub(crate) state: FleetState,
+    /// Effects that are owed, each with the line that announces it.
     under_way: BTreeMap<TaskIx, (Effect, u64)>,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
+    /// A person has asked for a stop.
+    pub(crate) stopping: bool,
     pub(crate) managers: u32,
     pub(crate) faults: Faults,
-}
-
-/// Plays the run of a seed to its end.
-///
-/// # Errors
-/// The first property that does not hold.
-pub fn play(seed: u64, faults: Faults) -> Result<Report, Violation> {
-    let mut random = Random::new(seed);
-    let (opened, tasks) = plan(seed, &mut random);
-    let mut sim = Sim {
-        seed,
-        random,
-        disk: Disk::default(),
-        world: World::default(),
-        state: FleetState::new(),
-        under_way: BTreeMap::new(),
-        agents: BTreeMap::new(),
-        managers: 1,
-        faults,
-    };
-    sim.run(&opened, &tasks)
-        .map_err(|what| Violation { seed, what })
+    pub(crate) bug: Option<Bug>,
+    /// What was ordered, whatever the fold makes of it.
+    pub(crate) opened: RunOpened,
+    pub(crate) tasks: Vec<TaskSpec>,
 }
 
 impl Sim {
-    fn run(&mut self, opened: &RunOpened, tasks: &[TaskSpec]) -> Result<Report, String> {
-        self.input(Input::Open(Box::new(opened.clone())))?;
-        self.queue(tasks)?;
+    pub(crate) fn new(seed: u64, faults: Faults, bug: Option<Bug>) -> Self {
+        let mut random = Random::new(seed);
+        let (opened, tasks) = crate::plan::plan(seed, &mut random);
+        Self {
+            seed,
+            random,
+            disk: Disk::default(),
+            world: World::default(),
+            state: FleetState::new(),
+            under_way: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            stopping: false,
+            managers: 1,
+            faults,
+            bug,
+            opened: *opened,
+            tasks,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(&mut self) -> Result<RunEnded, String> {
+        self.input(Input::Open(Box::new(self.opened.clone())))?;
+        self.queue()?;
         for _ in 0..STEPS_MAX {
             match self.ended() {
                 Some(ended) if !ended.outcome.is_resumable() => {
                     self.check_end()?;
-                    let (lines, managers) = (self.disk.lines().len(), self.managers);
-                    return Ok(Report {
-                        ended,
-                        lines,
-                        managers,
-                    });
+                    return Ok(ended);
                 }
-                Some(_) => self.restart(opened, tasks)?,
-                None if self.strikes(self.faults.kill_percent) => {
-                    self.disk.crash(&mut self.random);
-                    self.restart(opened, tasks)?;
-                }
-                None if self.strikes(self.faults.stop_percent) => self.stop()?,
+                Some(_) => self.restart()?,
+                None if self.strikes(self.faults.kill_percent) => self.crash()?,
+                None if !self.stopping && self.strikes(self.faults.stop_percent) => self.stop(),
                 None => self.step()?,
             }
             self.check_always()?;
         }
         let owed: Vec<Effect> = self.state.owed().collect();
-        Err(format!("not ended after {STEPS_MAX} steps, owing {owed:?}"))
+        let stand: Vec<String> = self
+            .state
+            .tasks()
+            .filter(|(_, task)| !task.is_ended())
+            .map(|(_, task)| format!("{} {:?}", task.spec.id, task.phase))
+            .collect();
+        Err(format!(
+            "not ended after {STEPS_MAX} steps, owing {owed:?}, with {stand:?}"
+        ))
     }
 
     /// The run's end, once it is durable.
@@ -124,61 +96,43 @@ impl Sim {
 
     /// Whether a fault of this chance strikes now.
     pub(crate) fn strikes(&mut self, percent: u64) -> bool {
-        self.managers <= self.faults.max && self.random.chance(percent)
+        percent > 0 && self.managers <= self.faults.max && self.random.chance(percent)
     }
 
-    /// A person stops the run: agents end as interrupted, and nothing new is started.
-    fn stop(&mut self) -> Result<(), String> {
-        if self
-            .state
-            .run()
-            .is_some_and(|run| run.status != RunStatus::Open)
-        {
-            return Ok(());
+    fn crash(&mut self) -> Result<(), String> {
+        self.disk.crash(&mut self.random);
+        if self.has(Bug::LosesAcknowledgedLines) {
+            self.disk.lose_acknowledged();
         }
-        let working: Vec<AgentId> = self
-            .state
-            .owed()
-            .filter(|effect| effect.kind == EffectKind::RunAgent)
-            .map(|effect| AgentId {
-                task: self.state.task(effect.task).spec.id.clone(),
-                attempt: effect.attempt,
-            })
-            .collect();
-        for agent in working {
-            let end = AttemptEnd::Interrupted;
-            self.input(Input::AttemptEnded { agent, end })?;
-        }
-        self.under_way.clear();
-        let reason = "asked".to_owned();
-        self.input(Input::Stop { reason, exit: 130 })?;
-        Ok(())
+        self.check_announced()?;
+        self.restart()
     }
 
-    fn queue(&mut self, tasks: &[TaskSpec]) -> Result<(), String> {
+    /// A person stops the run: nothing new is started, and what runs is told to end.
+    fn stop(&mut self) {
+        let open = self.state.run().map(|run| run.status.clone()) == Some(RunStatus::Open);
+        self.stopping = open;
+    }
+
+    fn queue(&mut self) -> Result<(), String> {
         let queued = self.state.ordered() as usize;
-        for chunk in tasks[queued..].chunks(2) {
+        let missing = self.tasks[queued..].to_vec();
+        for chunk in missing.chunks(2) {
             self.input(Input::Queue(chunk.to_vec()))?;
         }
         self.advance()
     }
 
     /// A new manager replays what is on the disk.
-    fn restart(&mut self, opened: &RunOpened, tasks: &[TaskSpec]) -> Result<(), String> {
+    fn restart(&mut self) -> Result<(), String> {
         self.managers += 1;
         self.disk.next_epoch();
         self.under_way.clear();
         self.agents.clear();
-        self.state = FleetState::new();
-        for line in self.disk.lines() {
-            for record in &line.records {
-                self.state.apply(line.stamp, record).map_err(|illegal| {
-                    format!("replay refuses what was accepted live: {illegal}")
-                })?;
-            }
-        }
+        self.stopping = false;
+        self.state = self.replay()?;
         if self.state.run().is_none() {
-            self.input(Input::Open(Box::new(opened.clone())))?;
+            self.input(Input::Open(Box::new(self.opened.clone())))?;
         } else if self.state.is_unfinished() {
             self.input(Input::Resume {
                 version: "0".into(),
@@ -187,7 +141,21 @@ impl Sim {
         } else {
             return Ok(());
         }
-        self.queue(tasks)
+        self.queue()
+    }
+
+    fn replay(&self) -> Result<FleetState, String> {
+        let mut state = FleetState::new();
+        for line in self.disk.lines() {
+            for record in line.records.iter().filter(|record| self.reads(record)) {
+                state
+                    .apply(line.stamp, &self.seen(record))
+                    .map_err(|illegal| {
+                        format!("replay refuses what was accepted live: {illegal}")
+                    })?;
+            }
+        }
+        Ok(state)
     }
 
     pub(crate) fn input(&mut self, input: Input) -> Result<Reply, String> {
@@ -200,21 +168,33 @@ impl Sim {
 
     fn append(&mut self, records: Vec<Record>) -> Result<(), String> {
         let stamp = self.disk.stamp_of_next();
+        let records = self.written(records);
+        self.disk.append(records.clone());
         for record in &records {
             self.state
-                .apply(stamp, record)
+                .apply(stamp, &self.seen(record))
                 .map_err(|illegal| format!("a decision does not fit: {illegal}"))?;
         }
-        self.disk.append(records);
         Ok(())
     }
 
+    /// Records what the fleet states of its own accord, and notes what is newly owed.
     fn advance(&mut self) -> Result<(), String> {
+        if self.stopping {
+            let state = &self.state;
+            self.under_way
+                .retain(|ix, (effect, _)| state.owed_to(*ix) == Some(*effect));
+            return Ok(());
+        }
         while let Some(records) = self.state.advance() {
             self.append(records)?;
         }
-        let announced_by = self.disk.lines().len() as u64;
-        let owed: Vec<Effect> = self.state.owed().collect();
+        let announced_by = self.disk.last();
+        let owed: Vec<Effect> = self
+            .state
+            .owed()
+            .filter(|effect| self.takes_up(*effect))
+            .collect();
         self.under_way
             .retain(|_, (effect, _)| owed.contains(effect));
         for effect in owed {
@@ -228,35 +208,75 @@ impl Sim {
     /// One thing happens: a sync, or progress of one effect whose announcement is durable.
     fn step(&mut self) -> Result<(), String> {
         let durable = self.disk.durable();
-        let mut ready: Vec<Effect> = self
+        let early = self.has(Bug::ActsTooEarly);
+        let mut ready: Vec<(Effect, u64)> = self
             .under_way
             .values()
-            .filter(|(_, by)| *by <= durable)
-            .map(|(effect, _)| *effect)
+            .filter(|(_, by)| *by <= durable || early)
+            .copied()
             .collect();
+        if self.stopping && self.under_way.is_empty() {
+            let reason = "asked".to_owned();
+            self.stopping = false;
+            self.input(Input::Stop { reason, exit: 130 })?;
+            return Ok(());
+        }
         if ready.is_empty() || (self.disk.has_unsynced() && self.random.chance(30)) {
             self.disk.sync();
             return Ok(());
         }
-        let effect = ready.swap_remove(self.random.below(ready.len()));
-        self.perform(effect)?;
+        let (effect, announced_by) = ready.swap_remove(self.random.below(ready.len()));
+        self.perform(effect, announced_by)?;
         self.advance()
     }
 
-    fn perform(&mut self, effect: Effect) -> Result<(), String> {
+    fn perform(&mut self, effect: Effect, announced_by: u64) -> Result<(), String> {
         let agent = AgentId {
             task: self.state.task(effect.task).spec.id.clone(),
             attempt: effect.attempt,
         };
-        if effect.kind == EffectKind::RunAgent {
-            return self.agent_step(&agent, effect);
+        let is_agent = effect.kind == EffectKind::RunAgent;
+        let is_running = is_agent && self.agents.contains_key(&agent);
+        if self.stopping && !is_running && (is_agent || self.random.chance(50)) {
+            self.under_way.remove(&effect.task);
+            return Ok(());
+        }
+        if is_agent {
+            return self.agent_step(&agent, effect.task);
+        }
+        if self.strikes(self.faults.impossible_percent) {
+            self.input(Input::EffectFailed {
+                task: agent.task,
+                message: "it cannot be done".into(),
+            })?;
+            return Ok(());
         }
         let record = self.outcome(&agent, effect)?;
-        match self.input(Input::Outcome(record))? {
-            Reply::Accepted => Ok(()),
-            other => Err(format!(
-                "{agent}: an outcome that was owed is answered by {other:?}"
-            )),
+        self.world
+            .act(announced_by, format!("{agent}: {:?}", effect.kind));
+        self.deliver(&agent, record)
+    }
+
+    /// An outcome reaches the manager, once or twice; only the first counts.
+    fn deliver(&mut self, agent: &AgentId, record: Record) -> Result<(), String> {
+        match self.input(Input::Outcome(record.clone()))? {
+            Reply::Accepted => {}
+            other => {
+                return Err(format!(
+                    "{agent}: an outcome that was owed is answered by {other:?}"
+                ));
+            }
         }
+        if self.strikes(self.faults.twice_percent) {
+            match self.input(Input::Outcome(record))? {
+                Reply::Late(_) => {}
+                other => {
+                    return Err(format!(
+                        "{agent}: an outcome that came twice is answered by {other:?}"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Everything outside the manager: models that count what they are asked, checks, reviewers, and a
-//! repository with one branch. It survives a crash of the manager. Never reads a ledger.
+//! Everything outside the manager: models that count what they are asked, folders, checks, reviewers,
+//! and a repository with one branch. It survives a crash of the manager. Never reads a ledger.
 
 use crate::random::Random;
 use engine_core::ids::{AgentId, AttemptNo, TaskId, Tokens};
@@ -7,36 +7,45 @@ use engine_core::record::Verdict;
 use fleet_core::ids::CommitId;
 use std::collections::BTreeMap;
 
+/// What a folder or a commit holds: the marks of the edits in it, in order. An edit that was cut off
+/// leaves its mark with a `~`.
+pub(crate) type Content = Vec<String>;
+
+/// Something done outside because a line announced it.
+#[derive(Debug)]
+pub(crate) struct Act {
+    /// That line.
+    pub(crate) announced_by: u64,
+    /// What was done.
+    pub(crate) what: String,
+}
+
 /// The outside.
 #[derive(Debug, Default)]
 pub(crate) struct World {
-    /// How often each turn of each attempt was asked.
-    pub(crate) asked: BTreeMap<(AgentId, u32), u32>,
-    /// What all answers used.
+    /// How often each turn of each attempt was answered.
+    pub(crate) answered: BTreeMap<(AgentId, u32), u32>,
+    /// What all requests used.
     pub(crate) billed: Tokens,
+    /// How much of that was beyond what had been set aside for them.
+    pub(crate) beyond: Tokens,
     /// Where the integration branch stands; `None`: not made yet.
     pub(crate) branch: Option<CommitId>,
     /// Tasks whose work the branch was moved to, in order.
     pub(crate) landed: Vec<TaskId>,
     /// How often each agent was started.
     pub(crate) started: BTreeMap<AgentId, u32>,
+    /// The folder of each attempt.
+    pub(crate) folders: BTreeMap<AgentId, Content>,
+    /// Commits and snapshots.
+    pub(crate) kept: BTreeMap<CommitId, Content>,
+    /// How often each call that reaches outside did so.
+    pub(crate) reached: BTreeMap<String, u32>,
+    /// What was done since the last crash.
+    pub(crate) acts: Vec<Act>,
 }
 
 impl World {
-    /// The model answers one turn; what it uses never exceeds what was admitted.
-    pub(crate) fn ask(
-        &mut self,
-        agent: &AgentId,
-        turn: u32,
-        admitted: Tokens,
-        random: &mut Random,
-    ) -> Tokens {
-        *self.asked.entry((agent.clone(), turn)).or_default() += 1;
-        let used = Tokens(1 + random.draw() % admitted.0.max(1));
-        self.billed = self.billed.plus(used);
-        used
-    }
-
     /// How many turns an attempt has: the same whenever it is asked.
     pub(crate) fn turns(agent: &AgentId, seed: u64) -> u32 {
         u32::try_from(hash(agent, seed) % 3).unwrap_or(0) + 1
@@ -66,6 +75,50 @@ impl World {
         }
     }
 
+    /// A number that belongs to a turn of an attempt: the same whenever it is asked.
+    pub(crate) fn whim(agent: &AgentId, turn: u32, seed: u64) -> Random {
+        Random::new(hash(agent, seed ^ (u64::from(turn) << 32)))
+    }
+
+    pub(crate) fn act(&mut self, announced_by: u64, what: String) {
+        self.acts.push(Act { announced_by, what });
+    }
+
+    /// A call starts to change a folder: from here on it may be cut off.
+    pub(crate) fn begin_edit(&mut self, agent: &AgentId, mark: &str) {
+        let folder = self.folders.entry(agent.clone()).or_default();
+        folder.push(format!("{mark}~"));
+    }
+
+    /// It has changed it.
+    pub(crate) fn finish_edit(&mut self, agent: &AgentId, mark: &str) {
+        let folder = self.folders.entry(agent.clone()).or_default();
+        let half = format!("{mark}~");
+        if let Some(at) = folder.iter().rposition(|found| *found == half) {
+            folder[at] = mark.to_owned();
+        }
+    }
+
+    pub(crate) fn folder(&self, agent: &AgentId) -> Content {
+        self.folders.get(agent).cloned().unwrap_or_default()
+    }
+
+    /// Keeps a content under a name.
+    pub(crate) fn keep(&mut self, name: &CommitId, content: &[String]) -> Result<(), String> {
+        let kept = self.kept.entry(name.clone());
+        let before = kept.or_insert_with(|| content.to_vec());
+        if *before == content {
+            return Ok(());
+        }
+        Err(format!(
+            "{name} was {before:?} and is {content:?} now: one name, two contents"
+        ))
+    }
+
+    pub(crate) fn content(&self, name: &CommitId) -> Content {
+        self.kept.get(name).cloned().unwrap_or_default()
+    }
+
     /// Moves the branch if it stands where it should; moving it again changes nothing.
     pub(crate) fn land(&mut self, task: &TaskId, onto: &CommitId, commit: &CommitId) -> bool {
         let stands = self
@@ -78,9 +131,14 @@ impl World {
         if stands != *onto {
             return false;
         }
+        self.land_blindly(task, commit);
+        true
+    }
+
+    /// Moves the branch, wherever it stands.
+    pub(crate) fn land_blindly(&mut self, task: &TaskId, commit: &CommitId) {
         self.branch = Some(commit.clone());
         self.landed.push(task.clone());
-        true
     }
 }
 
