@@ -2,7 +2,7 @@
 
 use crate::shell::Confinement;
 use crate::tools::git_rules::GitRefusal;
-use crate::tools::{edit, git, glob, grep, list, read, shell, write};
+use crate::tools::{edit, git, glob, grep, list, patch, read, shell, write};
 use engine_core::ids::CallId;
 use engine_core::message::ToolStatus;
 use engine_core::tool::EffectClass;
@@ -57,6 +57,7 @@ pub(crate) enum Action {
     Git(git::Args),
     Write(write::Args),
     Edit(edit::Args),
+    Patch(patch::Args),
     Shell(shell::Args),
 }
 
@@ -74,6 +75,7 @@ impl Action {
             Self::Git(args) => args.args.join(" "),
             Self::Write(args) => args.path.clone(),
             Self::Edit(args) => args.path.clone(),
+            Self::Patch(args) => args.gist(),
             Self::Shell(args) => args.command.clone(),
         }
     }

@@ -1,7 +1,7 @@
 //! Which tools an access gives, and how their arguments are understood. Never runs a tool.
 
 use crate::call::{Action, Refusal, nearest};
-use crate::tools::{edit, git, git_rules, glob, grep, list, read, shell, write};
+use crate::tools::{edit, git, git_rules, glob, grep, list, patch, read, shell, write};
 use engine_core::message::{Arguments, ToolCall};
 use engine_core::tool::{Access, EffectClass, ToolSpec};
 use serde::de::DeserializeOwned;
@@ -76,6 +76,14 @@ pub(crate) const TOOLS: &[Tool] = &[
         access: Access::Write,
         effect: EffectClass::Edits,
         parse: |value| arguments(value).map(Action::Edit),
+    },
+    Tool {
+        name: "patch",
+        description: patch::DESCRIPTION,
+        parameters: patch::PARAMETERS,
+        access: Access::Write,
+        effect: EffectClass::Edits,
+        parse: |value| arguments(value).map(Action::Patch),
     },
     Tool {
         name: "shell",
@@ -285,8 +293,14 @@ mod tests {
             assert_eq!(tool_names(access).join(" "), expected);
         };
         check(Access::Read, "read list glob grep git");
-        check(Access::Write, "read list glob grep git write edit shell");
-        check(Access::Full, "read list glob grep git write edit shell");
+        check(
+            Access::Write,
+            "read list glob grep git write edit patch shell",
+        );
+        check(
+            Access::Full,
+            "read list glob grep git write edit patch shell",
+        );
     }
 
     #[test]

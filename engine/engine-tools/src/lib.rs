@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod helper;
 pub mod instructions;
 pub mod mask;
+pub mod patch;
 mod pool;
 pub mod process;
 pub mod shell;

@@ -10,7 +10,7 @@ use crate::shell::{
     Background, CommandEnv, CommandLine, End, Fence, Finished, Job, JobLimits, Leftovers, Network,
     OUTPUT_MAX_BYTES, Scratch, ShellError, ShellRunner, Shortfall,
 };
-use crate::tools::{Desk, edit, git, glob, grep, list, read, shell, write};
+use crate::tools::{Desk, edit, git, glob, grep, list, patch, read, shell, write};
 use crate::workspace::jail::Jail;
 use crate::workspace::view::FileView;
 use engine_core::message::{ToolCall, ToolStatus};
@@ -190,7 +190,7 @@ impl Toolbox {
         }
         let changes = matches!(
             action,
-            Action::Write(_) | Action::Edit(_) | Action::Shell(_)
+            Action::Write(_) | Action::Edit(_) | Action::Patch(_) | Action::Shell(_)
         );
         let _turn = if changes {
             tokio::select! {
@@ -213,6 +213,7 @@ impl Toolbox {
             }
             Action::Write(args) => self.on_desk(move |desk| write::run(&args, desk)).await,
             Action::Edit(args) => self.on_desk(move |desk| edit::run(&args, desk)).await,
+            Action::Patch(args) => self.on_desk(move |desk| patch::run(&args, desk)).await,
             Action::Git(args) => self.git(&args, &cancel).await,
             Action::Shell(args) => self.shell(&args, &cancel).await,
         }

@@ -60,14 +60,29 @@ async fn the_last_newline_is_the_files_own_business() {
 }
 
 #[tokio::test]
-async fn what_is_not_text_is_refused_by_edit_and_read_alike() {
+async fn every_tool_agrees_on_what_is_text() {
     let check = async |bytes: &'static [u8], old: &str, after: Result<&[u8], &str>| {
         check_edit(bytes, old, "NEW", after).await;
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("f"), bytes).unwrap();
-        let tools = toolbox(folder.path(), Access::Read);
+        let tools = toolbox(folder.path(), Access::Write);
         let read = use_tool(&tools, "read", json!({"path": "f"})).await;
         assert_eq!(read.is_ok(), after.is_ok(), "{read:?}");
+        let found = use_tool(&tools, "grep", json!({"pattern": old})).await;
+        let is_shown = found.as_ref().is_ok_and(|text| text.starts_with("f:1:"));
+        assert_eq!(is_shown, after.is_ok(), "{found:?}");
+        let first = bytes.split(|byte| *byte == b'\n').next().unwrap();
+        let line = String::from_utf8_lossy(first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(first));
+        let (removed, added) = (line.to_string(), line.replace(old, "NEW"));
+        let patch = format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{removed}\n+{added}\n");
+        let told = use_tool(&tools, "patch", json!({"patch": patch})).await;
+        let expected = after.unwrap_or(bytes);
+        assert_eq!(
+            fs::read(folder.path().join("f")).unwrap(),
+            expected,
+            "{told:?}"
+        );
+        assert_eq!(told.is_ok(), after.is_ok(), "{told:?}");
     };
     check(b"key=1\n# na\xEFve\n", "key", Err("not valid UTF-8")).await;
     check(b"\xEF\xBB\xBFa\n", "a", Ok(b"\xEF\xBB\xBFNEW\n")).await;

@@ -1,6 +1,7 @@
 //! `glob`: finds files by the shape of their path. Never looks into them.
 
 use super::{Desk, Lines};
+use crate::workspace::names;
 use crate::workspace::walk::{self, Depth};
 use globset::GlobBuilder;
 use serde::Deserialize;
@@ -80,8 +81,8 @@ pub(crate) fn run(
             continue;
         }
         let path = walk::relative(&desk.jail, &entry);
-        if glob.matches(Path::new(&path)) {
-            lines.push(&path);
+        if glob.matches(path) {
+            lines.push(&names::shown(path));
         }
     }
     let left_out = lines.left_out();

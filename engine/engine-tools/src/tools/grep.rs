@@ -2,14 +2,15 @@
 
 use super::glob::PathGlob;
 use super::{Desk, Kept, Lines};
-use crate::workspace::jail::{Found, PathError};
-use crate::workspace::text::cut;
+use crate::workspace::jail::{FILE_MAX_BYTES, Found, PathError};
+use crate::workspace::names;
+use crate::workspace::text::{Text, cut};
 use crate::workspace::walk::{self, Depth};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 use serde::Deserialize;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
@@ -70,7 +71,7 @@ pub(crate) fn run(
     let place = desk.jail.find(path)?;
     match place.found {
         Found::Nothing => return Err(PathError::Missing(path.to_owned()).into()),
-        Found::Other => return Err(GrepError::NotAFile(path.to_owned())),
+        Found::Link | Found::Other => return Err(GrepError::NotAFile(path.to_owned())),
         Found::File => search.file(&place.shown(), &mut place.open(path)?),
         Found::Folder => {
             for entry in walk::entries(&desk.jail, &place.path, Depth::All) {
@@ -80,12 +81,12 @@ pub(crate) fn run(
                 if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                     continue;
                 }
-                let shown = walk::relative(&desk.jail, &entry);
+                let path = walk::relative(&desk.jail, &entry);
                 match search
-                    .wants(&shown)
+                    .wants(path)
                     .then(|| std::fs::File::open(entry.path()))
                 {
-                    Some(Ok(mut file)) => search.file(&shown, &mut file),
+                    Some(Ok(mut file)) => search.file(&names::shown(path), &mut file),
                     Some(Err(_)) => search.unreadable += 1,
                     None => {}
                 }
@@ -104,6 +105,8 @@ struct Search<'d> {
     lines: Lines,
     files_left_out: usize,
     unreadable: usize,
+    /// Files with a match that `read` would refuse.
+    not_text: usize,
 }
 
 impl<'d> Search<'d> {
@@ -122,23 +125,28 @@ impl<'d> Search<'d> {
             lines: Lines::new(LINES_MAX, desk.output_bytes),
             files_left_out: 0,
             unreadable: 0,
+            not_text: 0,
         })
     }
 
-    fn wants(&self, path: &str) -> bool {
-        self.glob
-            .as_ref()
-            .is_none_or(|glob| glob.matches(Path::new(path)))
+    fn wants(&self, path: &Path) -> bool {
+        self.glob.as_ref().is_none_or(|glob| glob.matches(path))
     }
 
     fn file(&mut self, path: &str, file: &mut std::fs::File) {
         let mut found = Matches::default();
-        let searched = self.searcher.search_reader(&self.matcher, file, &mut found);
+        let searched = self
+            .searcher
+            .search_reader(&self.matcher, &mut *file, &mut found);
         if searched.is_err() {
             self.unreadable += 1;
             return;
         }
-        if found.binary {
+        if found.lines.is_empty() {
+            return;
+        }
+        if found.binary || !is_text(file) {
+            self.not_text += 1;
             return;
         }
         let mut any_left_out = found.more > 0;
@@ -163,11 +171,29 @@ impl<'d> Search<'d> {
                 "[… {left_out} more matching lines in {files} files left out …]\n"
             ));
         }
+        if self.not_text > 0 {
+            let files = self.not_text;
+            text.push_str(&format!("[{files} files match that are not text]\n"));
+        }
         if self.unreadable > 0 {
             let files = self.unreadable;
             text.push_str(&format!("[{files} files could not be searched]\n"));
         }
         text
+    }
+}
+
+/// Whether a file that was searched is one that `read` shows. Larger ones than it reads are taken as
+/// they come.
+fn is_text(file: &mut std::fs::File) -> bool {
+    let mut bytes = Vec::new();
+    let read = file
+        .rewind()
+        .and_then(|()| file.take(FILE_MAX_BYTES + 1).read_to_end(&mut bytes));
+    match read {
+        Ok(size) if size as u64 > FILE_MAX_BYTES => true,
+        Ok(_) => Text::parse(bytes).is_ok(),
+        Err(_) => false,
     }
 }
 

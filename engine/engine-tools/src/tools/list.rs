@@ -2,11 +2,14 @@
 
 use super::{Desk, Lines};
 use crate::workspace::jail::{Found, PathError};
+use crate::workspace::names;
 use crate::workspace::walk::{self, Depth};
 use serde::Deserialize;
+use std::path::Path;
 
 pub(crate) const DESCRIPTION: &str = "List a folder of the workspace, without what git ignores. \
-Folders end in `/`; links show where they point.";
+Folders end in `/`; links show where they point. Names with line breaks and the like are quoted as \
+git does; every tool takes them so.";
 
 pub(crate) const PARAMETERS: &str = r#"{
   "type": "object",
@@ -41,18 +44,20 @@ pub(crate) fn run(args: &Args, desk: &Desk) -> Result<String, ListError> {
     match place.found {
         Found::Folder => {}
         Found::Nothing => return Err(PathError::Missing(path.to_owned()).into()),
-        Found::File | Found::Other => return Err(ListError::NotAFolder(path.to_owned())),
+        Found::File | Found::Link | Found::Other => {
+            return Err(ListError::NotAFolder(path.to_owned()));
+        }
     }
     let mut lines = Lines::new(ENTRIES_MAX, desk.output_bytes);
     for entry in walk::entries(&desk.jail, &place.path, Depth::Here) {
-        let name = entry.file_name().display();
+        let name = names::shown(Path::new(entry.file_name()));
         lines.push(&match entry.file_type() {
             Some(kind) if kind.is_dir() => format!("{name}/"),
             Some(kind) if kind.is_symlink() => match std::fs::read_link(entry.path()) {
-                Ok(target) => format!("{name} -> {}", target.display()),
-                Err(_) => name.to_string(),
+                Ok(target) => format!("{name} -> {}", names::shown(&target)),
+                Err(_) => name,
             },
-            _ => name.to_string(),
+            _ => name,
         });
     }
     let left_out = lines.left_out();

@@ -7,6 +7,7 @@ pub(crate) mod git_rules;
 pub(crate) mod glob;
 pub(crate) mod grep;
 pub(crate) mod list;
+pub(crate) mod patch;
 pub(crate) mod read;
 pub(crate) mod shell;
 pub(crate) mod write;

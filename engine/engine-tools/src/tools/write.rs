@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, desk: &Desk) -> Result<String, WriteError> {
         return Err(WriteError::GitsOwn(path));
     }
     let (before, after) = match place.found {
-        Found::Folder | Found::Other => return Err(WriteError::NotAFile(path)),
+        Found::Folder | Found::Link | Found::Other => return Err(WriteError::NotAFile(path)),
         Found::Nothing => (None, args.content.clone().into_bytes()),
         Found::File => {
             let (_, bytes) = desk.jail.read_file(&args.path)?;

@@ -6,6 +6,7 @@
 //! nobody can move it from under the caller. An absolute path or link target is taken when it names
 //! something under the root. No system call is needed that an older kernel or another Unix lacks.
 
+use super::names;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -37,7 +38,7 @@ pub(crate) struct Jail {
 pub(crate) struct Place {
     /// The folder it lies in.
     pub(crate) folder: OwnedFd,
-    /// Its name there; `.` for the root itself. Never a link.
+    /// Its name there; `.` for the root itself.
     pub(crate) name: OsString,
     /// Where it really lies, relative to the root. Empty for the root itself.
     pub(crate) path: PathBuf,
@@ -53,6 +54,8 @@ pub(crate) enum Found {
     Nothing,
     File,
     Folder,
+    /// A link that was asked for itself; see [`Jail::find_itself`].
+    Link,
     /// A device, a pipe or a socket.
     Other,
 }
@@ -102,13 +105,23 @@ impl Jail {
 
     /// Finds what a path names.
     pub(crate) fn find(&self, path: &str) -> Result<Place, PathError> {
-        if path.is_empty() || path.contains('\0') {
+        self.walk(path, LastLink::Followed)
+    }
+
+    /// Finds what a path names, or the link itself when its last part is one.
+    pub(crate) fn find_itself(&self, path: &str) -> Result<Place, PathError> {
+        self.walk(path, LastLink::Kept)
+    }
+
+    fn walk(&self, path: &str, last: LastLink) -> Result<Place, PathError> {
+        let name = names::read(path);
+        if name.is_empty() || name.as_bytes().contains(&0) {
             return Err(PathError::NotAPath(path.to_owned()));
         }
         let inside = self
-            .strip_root(Path::new(path))
+            .strip_root(Path::new(&*name))
             .ok_or_else(|| PathError::LeadsOut(path.to_owned()))?;
-        Walk::new(self, path).run(inside)
+        Walk::new(self, path, last).run(inside)
     }
 
     /// Finds a regular file and opens it for reading.
@@ -118,7 +131,7 @@ impl Jail {
             Found::File => {}
             Found::Nothing => return Err(PathError::Missing(path.to_owned())),
             Found::Folder => return Err(PathError::IsAFolder(path.to_owned())),
-            Found::Other => return Err(PathError::NotAFile(path.to_owned())),
+            Found::Link | Found::Other => return Err(PathError::NotAFile(path.to_owned())),
         }
         let file = place.open(path)?;
         Ok((place, file))
@@ -144,13 +157,20 @@ impl Jail {
 }
 
 impl Place {
-    /// The path as people write it: relative to the root.
+    /// The path as people write it: relative to the root, quoted where it must be.
     pub(crate) fn shown(&self) -> String {
         if self.path.as_os_str().is_empty() {
             ".".to_owned()
         } else {
-            self.path.display().to_string()
+            names::shown(&self.path)
         }
+    }
+
+    /// Where the link at this place points; `path` is for messages.
+    pub(crate) fn target(&self, path: &str) -> Result<PathBuf, PathError> {
+        let target = rustix::fs::readlinkat(&self.folder, &self.name, Vec::new())
+            .map_err(|error| told(path, error))?;
+        Ok(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
     }
 
     /// Opens the regular file at this place for reading; `path` is for messages.
@@ -174,7 +194,7 @@ impl Place {
     }
 }
 
-fn read_bounded(file: File, path: &str) -> Result<Vec<u8>, PathError> {
+pub(super) fn read_bounded(file: File, path: &str) -> Result<Vec<u8>, PathError> {
     let io = |error| PathError::Io {
         path: path.to_owned(),
         error,
@@ -222,16 +242,25 @@ struct Walk<'j> {
     entered: Vec<(OwnedFd, OsString)>,
     pending: VecDeque<OsString>,
     links: u32,
+    last: LastLink,
+}
+
+/// What becomes of a link that is the last part of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LastLink {
+    Followed,
+    Kept,
 }
 
 impl<'j> Walk<'j> {
-    fn new(jail: &'j Jail, asked: &'j str) -> Self {
+    fn new(jail: &'j Jail, asked: &'j str, last: LastLink) -> Self {
         Self {
             jail,
             asked,
             entered: Vec::new(),
             pending: VecDeque::new(),
             links: 0,
+            last,
         }
     }
 
@@ -246,7 +275,12 @@ impl<'j> Walk<'j> {
             }
             match self.look_at(&part)? {
                 None => return self.nothing_at(part),
-                Some(FileType::Symlink) => self.follow(&part)?,
+                Some(FileType::Symlink) => {
+                    if self.last == LastLink::Kept && self.pending.is_empty() {
+                        return self.end_at(part, FileType::Symlink);
+                    }
+                    self.follow(&part)?;
+                }
                 Some(FileType::Directory) => self.enter(part)?,
                 Some(kind) => return self.end_at(part, kind),
             }
@@ -316,11 +350,12 @@ impl<'j> Walk<'j> {
         if !self.pending.is_empty() {
             return Err(PathError::NotAFolder {
                 path: self.asked.to_owned(),
-                part: self.path_here().join(name).display().to_string(),
+                part: names::shown(&self.path_here().join(name)),
             });
         }
         let found = match kind {
             FileType::RegularFile => Found::File,
+            FileType::Symlink => Found::Link,
             _ => Found::Other,
         };
         Ok(Place {

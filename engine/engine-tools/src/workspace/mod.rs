@@ -4,7 +4,9 @@
 pub(crate) mod diff;
 pub(crate) mod edit;
 pub(crate) mod jail;
+pub(crate) mod names;
 pub(crate) mod replace;
 pub(crate) mod text;
+pub(crate) mod transaction;
 pub(crate) mod view;
 pub(crate) mod walk;

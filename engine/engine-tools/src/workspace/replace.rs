@@ -3,7 +3,7 @@
 //! extended attributes of the old file are not carried over.
 
 use super::jail::{Found, Place};
-use rustix::fs::{Access, AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Mode of a new file, before the umask.
-const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+pub(super) const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
 /// Mode of a new folder, before the umask.
 const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
@@ -23,79 +23,89 @@ const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 /// When the place is no regular file, the file is read-only, or the system refuses; the old content
 /// is then untouched and nothing is left behind but folders that were made.
 pub(crate) fn replace(place: &Place, content: &[u8]) -> io::Result<()> {
-    let made = make_folders(place)?;
+    let made = make_folders(place, &mut Vec::new())?;
     let folder = made.as_ref().unwrap_or(&place.folder);
-    let old = match place.found {
+    let mode = match place.found {
         Found::Nothing => None,
-        Found::File => {
-            writable(folder, place)?;
-            Some(rustix::fs::statat(
-                folder,
-                &place.name,
-                AtFlags::SYMLINK_NOFOLLOW,
-            )?)
+        Found::File => Some(mode_of(folder, place)?),
+        Found::Folder | Found::Link | Found::Other => {
+            return Err(io::ErrorKind::InvalidInput.into());
         }
-        Found::Folder | Found::Other => return Err(io::ErrorKind::InvalidInput.into()),
     };
-    let (temporary, file) = new_beside(folder)?;
-    let written = fill(file, content, old.as_ref()).and_then(|()| {
-        Ok(rustix::fs::renameat(
-            folder,
-            &temporary,
-            folder,
-            &place.name,
-        )?)
-    });
+    let temporary = write_beside(folder, content, NEW_FILE, mode)?;
+    let written = rustix::fs::renameat(folder, &temporary, folder, &place.name);
     if written.is_err() {
         // The first error is the one to tell.
         let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
     }
-    written
+    Ok(written?)
 }
 
-/// A rename needs no permission of the file itself: so ask whether it may be written.
-fn writable(folder: &OwnedFd, place: &Place) -> io::Result<()> {
-    Ok(rustix::fs::accessat(
-        folder,
-        &place.name,
-        Access::WRITE_OK,
-        AtFlags::EACCESS,
-    )?)
+/// The mode of a file that may be written. A rename needs no permission of the file itself: so ask.
+pub(super) fn mode_of(folder: &OwnedFd, place: &Place) -> io::Result<Mode> {
+    rustix::fs::accessat(folder, &place.name, Access::WRITE_OK, AtFlags::EACCESS)?;
+    let stat = rustix::fs::statat(folder, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(Mode::from_raw_mode(stat.st_mode))
 }
 
-fn make_folders(place: &Place) -> io::Result<Option<OwnedFd>> {
-    let mut made: Option<OwnedFd> = None;
+/// A folder that was made: its parent and its name.
+pub(super) type MadeFolder = (OwnedFd, OsString);
+
+/// Makes the folders that are missing at a place; the last of them, if any. Those that were not there
+/// are added to `made`, also when it fails.
+pub(super) fn make_folders(
+    place: &Place,
+    made: &mut Vec<MadeFolder>,
+) -> io::Result<Option<OwnedFd>> {
+    let mut last: Option<OwnedFd> = None;
     for name in &place.missing {
-        let parent = made.as_ref().unwrap_or(&place.folder);
+        let parent = last.as_ref().unwrap_or(&place.folder);
         match rustix::fs::mkdirat(parent, name, NEW_FOLDER) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            Ok(()) => made.push((parent.try_clone()?, name.clone())),
+            Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        made = Some(rustix::fs::openat(parent, name, flags, Mode::empty())?);
+        last = Some(rustix::fs::openat(parent, name, flags, Mode::empty())?);
     }
-    Ok(made)
+    Ok(last)
 }
 
-fn new_beside(folder: &OwnedFd) -> io::Result<(OsString, File)> {
+/// A name in a folder that nothing has.
+pub(super) fn unused_name() -> OsString {
     static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    OsString::from(format!(".codewhale-{}-{number}.tmp", std::process::id()))
+}
+
+/// Writes a new file beside others, with `new` before the umask or exactly `mode`; its name.
+pub(super) fn write_beside(
+    folder: &OwnedFd,
+    content: &[u8],
+    new: Mode,
+    mode: Option<Mode>,
+) -> io::Result<OsString> {
+    let (name, mut file) = open_beside(folder, new)?;
+    let written = file.write_all(content).and_then(|()| match mode {
+        Some(mode) => Ok(rustix::fs::fchmod(&file, mode)?),
+        None => Ok(()),
+    });
+    if let Err(error) = written {
+        let _ = rustix::fs::unlinkat(folder, &name, AtFlags::empty());
+        return Err(error);
+    }
+    Ok(name)
+}
+
+fn open_beside(folder: &OwnedFd, new: Mode) -> io::Result<(OsString, File)> {
     loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = OsString::from(format!(".codewhale-{}-{number}.tmp", std::process::id()));
+        let name = unused_name();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        match rustix::fs::openat(folder.as_fd(), &name, flags, NEW_FILE) {
+        match rustix::fs::openat(folder.as_fd(), &name, flags, new) {
             Ok(file) => return Ok((name, File::from(file))),
             // Left by a process of the same id that was killed in the middle.
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-fn fill(mut file: File, content: &[u8], old: Option<&Stat>) -> io::Result<()> {
-    file.write_all(content)?;
-    if let Some(old) = old {
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode))?;
-    }
-    Ok(())
 }

@@ -54,6 +54,11 @@ impl FileView {
         }
     }
 
+    /// The file is not there any more.
+    pub(crate) fn forget(&self, path: &Path) {
+        self.lock().remove(path);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Stamp>> {
         // A map of stamps is whole after every step: a panic elsewhere does not spoil it.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)

@@ -46,10 +46,7 @@ fn walk(jail: &Jail, below: &Path, depth: Depth) -> Walk {
 }
 
 /// The path of an entry relative to the root.
-pub(crate) fn relative(jail: &Jail, entry: &DirEntry) -> String {
+pub(crate) fn relative<'e>(jail: &Jail, entry: &'e DirEntry) -> &'e Path {
     let path = entry.path();
-    path.strip_prefix(jail.root())
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(jail.root()).unwrap_or(path)
 }
