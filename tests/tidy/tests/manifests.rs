@@ -95,6 +95,16 @@ const ROOMS: &[Room] = &[
         uses: &["engine-core", "fleet-core"],
     },
     Room {
+        name: "fuzz",
+        uses: &[
+            "engine-core",
+            "engine-llm",
+            "ledger",
+            "ledger-inspect",
+            "roster",
+        ],
+    },
+    Room {
         name: "tidy",
         uses: &[],
     },
