@@ -12,6 +12,7 @@ mod escaping;
 mod exec;
 mod first_steps;
 mod fleets;
+mod full_disk;
 mod holding;
 mod ledger_command;
 mod repositories;

@@ -11,6 +11,19 @@ pub struct StopRequest {
     pub exit: u8,
 }
 
+/// Exit code of a run that ends because of the place it works in: storage failed.
+const PLACE_EXIT: u8 = 8;
+
+impl StopRequest {
+    /// Because of the place that the run works in: its disk, its repository.
+    pub(crate) fn of_place(reason: String) -> Self {
+        Self {
+            reason,
+            exit: PLACE_EXIT,
+        }
+    }
+}
+
 /// Handle for whoever may stop a run: signal handlers, the screen, the control socket.
 #[derive(Debug, Clone)]
 pub struct Control {

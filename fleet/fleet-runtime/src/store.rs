@@ -55,14 +55,30 @@ pub struct Store {
     torn: Option<PathBuf>,
 }
 
-/// Tells how far the file is durable; at the end at most one failure.
-pub(crate) type DurableLines = mpsc::UnboundedReceiver<Result<Seq, String>>;
+/// What the ledger's writer tells the manager.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// The last line that is durable now.
+    Durable(Seq),
+    /// There is little room left, in words for people.
+    Filling(String),
+    /// Why nothing more is written; at most once, and last.
+    Failed(String),
+}
+
+/// Tells how far the file is durable.
+pub(crate) type DurableLines = mpsc::UnboundedReceiver<Told>;
 
 fn durable_lines() -> (OnDurable, DurableLines) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let tell = Box::new(move |outcome: Result<Seq, &ledger::WriteError>| {
+    let tell = Box::new(move |word: ledger::Word<'_>| {
+        let told = match word {
+            ledger::Word::Durable(seq) => Told::Durable(seq),
+            ledger::Word::Filling(filling) => Told::Filling(filling.to_string()),
+            ledger::Word::Failed(error) => Told::Failed(error.to_string()),
+        };
         // The manager may have ended: then nobody waits.
-        let _ = sender.send(outcome.map_err(ToString::to_string));
+        let _ = sender.send(told);
     });
     (tell, receiver)
 }

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ledger::{Codec, DecodeError, Filesystems, Seq, Writer};
+use ledger::{Codec, DecodeError, Filesystems, Seq, Word, Writer};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -98,7 +98,11 @@ fn by_ledger(folder: &Path, appenders: usize, rounds: u64) -> Duration {
         folder,
         Texts,
         Filesystems::Any,
-        Box::new(move |word| told.rise_to(word.map_or(u64::MAX, |Seq(seq)| seq))),
+        Box::new(move |word| match word {
+            Word::Durable(Seq(seq)) => told.rise_to(seq),
+            Word::Failed(_) => told.rise_to(u64::MAX),
+            Word::Filling(_) => {}
+        }),
     )
     .expect("a ledger can be created");
     let text = text();

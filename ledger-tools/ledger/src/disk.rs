@@ -1,6 +1,7 @@
 //! The one seam under the ledger's files: a folder with named files, and the real one. Whatever a disk
 //! can do wrong is tried behind this trait. Never knows a format.
 
+use fs2::FileExt as _;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
@@ -62,6 +63,10 @@ pub(crate) trait Disk: Send + Sync {
     fn make_folder(&self, name: &str) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, name: &str) -> io::Result<()>;
+    /// Bytes that this process may still write.
+    fn free_bytes(&self) -> io::Result<u64>;
+    /// Makes a file, if there is none, that takes up at least so many bytes of the disk.
+    fn allocate(&self, name: &str, bytes: u64) -> io::Result<()>;
 }
 
 /// An open file.
@@ -178,6 +183,16 @@ impl Disk for RealDisk {
 
     fn sync_folder(&self, name: &str) -> io::Result<()> {
         File::open(self.path(name))?.sync_all()
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        fs2::available_space(&self.root)
+    }
+
+    fn allocate(&self, name: &str, bytes: u64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false);
+        file.open(self.path(name))?.allocate(bytes)
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) const LOCK: &str = "lock";
 pub(crate) const DURABLE: &str = "durable";
 /// Present while the last writer has not closed cleanly.
 pub(crate) const SUSPECT: &str = "suspect";
+/// Room set aside for the end of a run.
+pub(crate) const RESERVE: &str = "reserve";
 /// Folder of large contents.
 pub(crate) const BLOBS: &str = "blobs";
 

@@ -3,7 +3,7 @@
 //! prints, never reads the wall clock, and never goes on after a failed write.
 //!
 //! - [`create`] and [`open`] take the lock and give a [`Writer`]; [`Writer::append`] never blocks on
-//!   the disk, and a callback tells which lines are durable.
+//!   the disk, and a callback tells which lines are durable, and when the disk is filling.
 //! - [`replay`] reads without changing a byte, also beside a living writer; [`replay_bytes`] reads what
 //!   lies in memory.
 //! - [`Blobs`] keep what is too large for a line.
@@ -28,6 +28,7 @@ mod memory;
 mod open;
 mod queue;
 mod replay;
+mod room;
 mod scan;
 mod writer;
 
@@ -41,7 +42,8 @@ pub use lock::{Holder, Left, holder};
 pub use memory::replay_bytes;
 pub use open::{Opened, create, open};
 pub use replay::{OnEntry, Replayed, Tail, Torn, replay};
-pub use writer::{OnDurable, Writer};
+pub use room::Filling;
+pub use writer::{OnDurable, Word, Writer};
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::format::{
 };
 use crate::hint::HintFile;
 use crate::line::NewLine;
+use crate::room::{Filling, Room};
 use chrono::{DateTime, Utc};
 use std::path::PathBuf;
 
@@ -36,6 +37,9 @@ pub(crate) struct Log {
     last_at: Option<DateTime<Utc>>,
     /// Whether the mark of an unclean end is set.
     is_marked: bool,
+    room: Room,
+    /// Seen by the last look-ahead, and not told yet.
+    filling: Option<Filling>,
     batch: Vec<u8>,
 }
 
@@ -69,6 +73,8 @@ impl Log {
             head,
             last_at: None,
             is_marked: marked,
+            room: Room::default(),
+            filling: None,
             batch: Vec::with_capacity(64 * 1024),
             disk,
         })
@@ -89,6 +95,8 @@ impl Log {
         self.mark()?;
         self.is_where_it_was_left()?;
         let (head, taken) = self.form(queued);
+        let filling = self.room.look(&*self.disk, self.batch.len());
+        self.filling = self.filling.take().or(filling);
         write_all_at(&*self.file, &self.batch, self.end)
             .map_err(WriteError::io("write", &self.path))?;
         self.file
@@ -103,9 +111,15 @@ impl Log {
         Ok(taken)
     }
 
-    /// Ends cleanly: makes the hint durable and takes the mark away.
+    /// That the disk is filling, once after that was seen.
+    pub(crate) fn filling(&mut self) -> Option<Filling> {
+        self.filling.take()
+    }
+
+    /// Ends cleanly: makes the hint durable, gives the reserve back and takes the mark away.
     pub(crate) fn close(&mut self) -> Result<(), WriteError> {
         self.hint.sync()?;
+        self.room.leave(&*self.disk)?;
         if self.is_marked {
             let mark = self.disk.path(SUSPECT);
             self.disk

@@ -84,6 +84,14 @@ impl Disk for Memory {
     fn sync_folder(&self, _name: &str) -> io::Result<()> {
         never_written()
     }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
+    fn allocate(&self, _name: &str, _bytes: u64) -> io::Result<()> {
+        never_written()
+    }
 }
 
 struct Bytes(Arc<[u8]>);

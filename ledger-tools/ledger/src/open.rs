@@ -10,14 +10,12 @@ use crate::format::{Epoch, SEGMENT, SEGMENT_COPY, SUSPECT};
 use crate::lock::{Left, Lock};
 use crate::log::Log;
 use crate::replay::{OnEntry, Replayed, Tail, Torn, replay_disk};
+use crate::room::FREE_MIN_BYTES;
 use crate::scan::Lines;
 use crate::writer::{OnDurable, Writer};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-
-/// Room that must be free to begin, in bytes.
-const FREE_MIN_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A ledger that was taken over.
 #[derive(Debug)]
@@ -160,7 +158,9 @@ fn enter(folder: &Path, filesystems: Filesystems) -> Result<(Lock, Option<Left>)
             kind,
         });
     }
-    let available = fs2::available_space(folder).map_err(WriteError::io("look at", folder))?;
+    let available = RealDisk::new(folder)
+        .free_bytes()
+        .map_err(WriteError::io("look at", folder))?;
     if available < FREE_MIN_BYTES {
         let path = folder.to_owned();
         return Err(OpenError::Full {

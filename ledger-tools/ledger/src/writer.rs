@@ -7,14 +7,25 @@ use crate::format::{ENVELOPE_MAX_BYTES, Epoch, Head, LINE_MAX_BYTES, Seq};
 use crate::lock::Lock;
 use crate::log::{Log, Queued};
 use crate::queue::{Next, Queue};
+use crate::room::Filling;
 use chrono::{DateTime, Utc};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Told from the writer's thread: the last line that is durable now, each time that changes, or, once
-/// and last, why nothing more is written. It must not block and must not call the writer's `close`.
-pub type OnDurable = Box<dyn FnMut(Result<Seq, &WriteError>) + Send>;
+/// What the writer's thread tells.
+#[derive(Debug, Clone, Copy)]
+pub enum Word<'a> {
+    /// The last line that is durable now; told each time that changes.
+    Durable(Seq),
+    /// There is little room left: the run should end in order while it can. Told once at most.
+    Filling(&'a Filling),
+    /// Why nothing more is written. Told last.
+    Failed(&'a WriteError),
+}
+
+/// Told from the writer's thread. It must not block and must not call the writer's `close`.
+pub type OnDurable = Box<dyn FnMut(Word<'_>) + Send>;
 
 /// How long nothing must come before the last batch gets its witness line.
 const QUIET: Duration = Duration::from_millis(100);
@@ -136,7 +147,7 @@ impl Drain {
         let result = self.drain();
         if let Err(error) = &result {
             self.queue.end();
-            (self.on_durable)(Err(error));
+            (self.on_durable)(Word::Failed(error));
         }
         result.map(|()| self.log.head())
     }
@@ -168,7 +179,10 @@ impl Drain {
     fn write(&mut self, mut lines: &[Queued]) -> Result<(), WriteError> {
         while !lines.is_empty() {
             let taken = self.log.append(lines)?;
-            (self.on_durable)(Ok(lines[taken - 1].seq));
+            (self.on_durable)(Word::Durable(lines[taken - 1].seq));
+            if let Some(filling) = self.log.filling() {
+                (self.on_durable)(Word::Filling(&filling));
+            }
             lines = &lines[taken..];
         }
         Ok(())

@@ -29,9 +29,6 @@ const TITLE_MAX_CHARS: usize = 72;
 /// Git work: its record, or why the place it works in does not let it.
 pub(super) type GitWork = Result<Record, String>;
 
-/// Exit code of a run that stops because of the place it works in: storage failed.
-const PLACE_EXIT: u8 = 8;
-
 impl Inner {
     /// Runs git work on the blocking pool, a few at a time. Where it fails, no task is to blame: the
     /// run stops, and the work stays owed.
@@ -295,12 +292,7 @@ impl Inner {
 /// Stops the run because of the place it works in.
 pub(super) async fn halt(mailbox: &Mailbox, agent: &AgentId, message: &str) {
     let reason = format!("{}: {message}", agent.task);
-    mailbox
-        .halt(StopRequest {
-            reason,
-            exit: PLACE_EXIT,
-        })
-        .await;
+    mailbox.halt(StopRequest::of_place(reason)).await;
 }
 
 /// Commit message: a title, what the agent says of it, and where it came from.

@@ -17,7 +17,7 @@ use crate::control::{Control, StopRequest};
 use crate::hands::Hands;
 use crate::history::Histories;
 use crate::mailbox::{Letter, Mailbox};
-use crate::store::{DurableLines, Store, stamp_of};
+use crate::store::{DurableLines, Store, Told, stamp_of};
 use effects::Effects;
 use fleet_core::decide::{Ask, Input, Reply, decide};
 use fleet_core::record::{Record, RunEnded, RunOpened};
@@ -256,9 +256,8 @@ impl Manager {
             let stop_deadline = self.stopping.as_ref().map(|(_, deadline)| *deadline);
             tokio::select! {
                 biased;
-                outcome = sources.durable.recv() => {
-                    let outcome = outcome.unwrap_or_else(|| Err("its writer ended".to_owned()));
-                    self.on_durable(outcome.map_err(RunError::Storage)?);
+                told = sources.durable.recv() => {
+                    self.on_told(told.unwrap_or_else(|| Told::Failed("its writer ended".to_owned())))?;
                 }
                 Some(finished) = self.effects.finished() => self.effects.forget(finished),
                 Some(letter) = sources.letters.recv() => {
@@ -384,6 +383,19 @@ impl Manager {
         Ok(())
     }
 
+    /// A disk that is filling ends the run while its end can still be recorded.
+    fn on_told(&mut self, told: Told) -> Result<(), RunError> {
+        match told {
+            Told::Durable(seq) => self.on_durable(seq),
+            Told::Filling(reason) if self.stopping.is_none() => {
+                self.begin_stop(StopRequest::of_place(reason));
+            }
+            Told::Filling(_) => {}
+            Told::Failed(why) => return Err(RunError::Storage(why)),
+        }
+        Ok(())
+    }
+
     fn on_durable(&mut self, durable: Seq) {
         self.durable = self.durable.max(durable);
         while self
@@ -453,7 +465,7 @@ impl Manager {
 /// What the writer says of its failure.
 async fn why_closed(durable: &mut DurableLines) -> RunError {
     while let Some(told) = durable.recv().await {
-        if let Err(why) = told {
+        if let Told::Failed(why) = told {
             return RunError::Storage(why);
         }
     }

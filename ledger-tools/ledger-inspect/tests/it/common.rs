@@ -23,8 +23,10 @@ impl Codec for Raw {
 pub(crate) fn written(lines: &[&[&str]]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let (sender, durable) = std::sync::mpsc::channel();
-    let told = Box::new(move |word: Result<ledger::Seq, &ledger::WriteError>| {
-        let _ = sender.send(word.unwrap());
+    let told = Box::new(move |word: ledger::Word<'_>| {
+        if let ledger::Word::Durable(seq) = word {
+            let _ = sender.send(seq);
+        }
     });
     let writer = ledger::create(folder.path(), Raw, Filesystems::Any, told).unwrap();
     for records in lines {

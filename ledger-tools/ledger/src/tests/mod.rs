@@ -3,6 +3,7 @@
 mod blobs;
 mod crash;
 mod damage;
+mod room;
 mod sim;
 mod writing;
 

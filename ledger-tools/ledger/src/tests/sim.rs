@@ -25,6 +25,8 @@ pub(super) enum Failure {
 struct Inode {
     cache: Vec<u8>,
     disk: Vec<u8>,
+    /// Bytes that it takes up beyond its content.
+    allocated: u64,
     dirty: BTreeSet<usize>,
 }
 
@@ -39,6 +41,8 @@ struct State {
     calls: usize,
     plan: Option<(usize, Failure)>,
     is_cut: bool,
+    /// How much the disk can take, when that is limited.
+    size: Option<u64>,
 }
 
 /// The folder; clones share it.
@@ -84,6 +88,12 @@ impl SimDisk {
     pub(super) fn plan(&self, call: usize, failure: Failure) {
         let mut state = self.lock();
         state.plan = Some((state.calls + call, failure));
+    }
+
+    /// Limits the disk to what is on it and `free` bytes more.
+    pub(super) fn limit(&self, free: u64) {
+        let mut state = self.lock();
+        state.size = Some(state.used() + free);
     }
 
     /// True when the planned failure has come.
@@ -205,6 +215,19 @@ impl State {
         }
     }
 
+    /// Bytes that the files with a name take up.
+    fn used(&self) -> u64 {
+        let files = self.names.values().map(|inode| &self.inodes[inode]);
+        files
+            .map(|file| file.allocated.max(file.cache.len() as u64))
+            .sum()
+    }
+
+    fn free(&self) -> u64 {
+        self.size
+            .map_or(u64::MAX, |size| size.saturating_sub(self.used()))
+    }
+
     fn inode(&self, name: &str) -> io::Result<u64> {
         self.names
             .get(name)
@@ -323,6 +346,27 @@ impl Disk for SimDisk {
         }
         Ok(())
     }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(self.lock().free())
+    }
+
+    /// Not one of the calls that can be planned to fail: its failure is no failure of the writer.
+    fn allocate(&self, name: &str, bytes: u64) -> io::Result<()> {
+        let mut state = self.lock();
+        if state.is_cut {
+            return Err(io::Error::other("no power"));
+        }
+        if state.free() < bytes {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let inode = match state.inode(name) {
+            Ok(inode) => inode,
+            Err(_) => state.create(name)?,
+        };
+        state.inodes.entry(inode).or_default().allocated = bytes;
+        Ok(())
+    }
 }
 
 impl DiskFile for SimFile {
@@ -345,6 +389,11 @@ impl DiskFile for SimFile {
         } else {
             bytes.len()
         };
+        let end = offset + taken as u64;
+        let grown = end.saturating_sub(state.inodes[&self.inode].cache.len() as u64);
+        if grown > state.free() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let inode = state.inodes.get_mut(&self.inode).unwrap();
         inode.write(&bytes[..taken], usize::try_from(offset).unwrap());
         Ok(taken)

@@ -5,7 +5,7 @@ use super::{Texts, read, text};
 use crate::error::{AppendError, WriteError};
 use crate::format::{Epoch, LINE_MAX_BYTES, Seq};
 use crate::open::create_log;
-use crate::writer::Writer;
+use crate::writer::{Word, Writer};
 use chrono::DateTime;
 use std::io;
 use std::sync::mpsc::{Receiver, channel};
@@ -15,8 +15,13 @@ type Told = Receiver<Result<Seq, WriteError>>;
 fn start(disk: &SimDisk) -> (Writer<Texts>, Told) {
     let (sender, told) = channel();
     let log = create_log(Box::new(disk.clone()), Epoch(1)).unwrap();
-    let on_durable = Box::new(move |word: Result<Seq, &WriteError>| {
-        drop(sender.send(word.map_err(Clone::clone)));
+    let on_durable = Box::new(move |word: Word<'_>| {
+        let told = match word {
+            Word::Durable(seq) => Ok(seq),
+            Word::Failed(error) => Err(error.clone()),
+            Word::Filling(_) => return,
+        };
+        drop(sender.send(told));
     });
     (
         Writer::start(Texts, Epoch(1), log, None, on_durable).unwrap(),

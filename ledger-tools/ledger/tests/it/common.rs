@@ -1,7 +1,9 @@
 //! A codec of notes and the few steps that the tests of the public interface share. Never asserts.
 
 use chrono::{DateTime, Utc};
-use ledger::{Codec, DecodeError, Entry, Filesystems, OnDurable, Opened, Seq, WriteError, Writer};
+use ledger::{
+    Codec, DecodeError, Entry, Filesystems, OnDurable, Opened, Seq, Word, WriteError, Writer,
+};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -49,9 +51,14 @@ pub(crate) type Told = Receiver<Result<Seq, WriteError>>;
 /// A callback that sends all it is told.
 pub(crate) fn telling() -> (OnDurable, Told) {
     let (sender, told): (Sender<Result<Seq, WriteError>>, Told) = channel();
-    let callback = Box::new(move |word: Result<Seq, &WriteError>| {
+    let callback = Box::new(move |word: Word<'_>| {
+        let told = match word {
+            Word::Durable(seq) => Ok(seq),
+            Word::Failed(error) => Err(error.clone()),
+            Word::Filling(_) => return,
+        };
         // A test that has seen enough no longer listens.
-        let _ = sender.send(word.map_err(Clone::clone));
+        let _ = sender.send(told);
     });
     (callback, told)
 }

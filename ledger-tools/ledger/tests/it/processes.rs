@@ -1,7 +1,7 @@
 //! A writer in a process of its own: refused beside it, killed under it, taken over after it.
 
 use crate::common::{Notes, at, note, open, read, texts};
-use ledger::{Filesystems, OpenError, Seq};
+use ledger::{Filesystems, OpenError};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -33,10 +33,12 @@ impl Drop for Writer {
 
 /// Appends for ever, and says on stdout which line is durable.
 fn write_until_killed(folder: &Path) {
-    let on_durable = Box::new(|word: Result<Seq, &ledger::WriteError>| {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "durable {}", word.unwrap()).unwrap();
-        out.flush().unwrap();
+    let on_durable = Box::new(|word: ledger::Word<'_>| {
+        if let ledger::Word::Durable(seq) = word {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "durable {seq}").unwrap();
+            out.flush().unwrap();
+        }
     });
     let writer = ledger::create(folder, Notes, Filesystems::Any, on_durable).unwrap();
     for n in 0.. {
