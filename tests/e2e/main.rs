@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod budget;
+mod conflicts;
 mod crash;
 mod crew;
 mod damage;

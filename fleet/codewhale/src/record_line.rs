@@ -120,7 +120,15 @@ fn said_of_agent(record: &Record) -> (Tone, String) {
 
 fn said_of_work(record: &Record) -> (Tone, String) {
     match record {
+        Record::WorkUnchanged(_) => (Tone::Plain, "nothing was changed".to_owned()),
         Record::WorkCommitted(r) if r.files == 0 => (Tone::Plain, "nothing to commit".to_owned()),
+        Record::WorkCommitted(r) if !r.unresolved.is_empty() => (
+            Tone::Warn,
+            format!(
+                "marks of the conflict are left in {}",
+                r.unresolved.join(", ")
+            ),
+        ),
         Record::WorkCommitted(r) => {
             let files = words::counted(r.files.into(), "file");
             let (plus, minus) = (r.insertions, r.deletions);

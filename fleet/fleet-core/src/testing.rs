@@ -179,6 +179,7 @@ impl Bench {
                 files: 1,
                 insertions: 1,
                 deletions: 0,
+                unresolved: Vec::new(),
             }
             .into(),
             EffectKind::RunCheck { stage, index } => CheckFinished {

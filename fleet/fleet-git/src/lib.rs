@@ -10,6 +10,7 @@
 mod checkout;
 mod command;
 mod commit;
+mod conflict;
 mod demo;
 mod diff;
 mod error;
@@ -33,6 +34,7 @@ mod workspace;
 pub use checkout::Checkout;
 pub use command::{GitError, GitFailure, Surroundings};
 pub use commit::{CommitIntent, CommitPlan, UnixSeconds};
+pub use conflict::{Conflict, Conflicts, ShortCommit};
 pub use demo::{DemoError, demo_repo, demo_repo_in};
 pub use diff::{Change, ChangedFile, Diff};
 pub use error::WorkspaceError;

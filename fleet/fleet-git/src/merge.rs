@@ -3,11 +3,9 @@
 
 use crate::command::Purpose;
 use crate::commit::{CommitIntent, CommitPlan, UnixSeconds};
+use crate::conflict::{Conflicts, MergeTree};
 use crate::repo::{Repo, RepoError, find_commit};
 use fleet_core::ids::{CommitId, TreeId};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 /// How a commit gets onto a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +25,12 @@ pub enum MergePlan {
         tree: TreeId,
     },
     /// Both sides changed the same things.
-    Conflict {
-        /// Where, relative to the repository.
-        paths: Vec<PathBuf>,
-    },
+    Conflict(Conflicts),
 }
 
 impl Repo {
-    /// Works out how `commit` gets onto `onto`. The tree of a merge is written and synced.
+    /// Works out how `commit` gets onto `onto`. The tree of a merge is written and synced, that of one in
+    /// conflict too.
     /// Attributes such as `merge=union` are those of the person's checkout.
     ///
     /// # Errors
@@ -60,8 +56,6 @@ impl Repo {
             "merge-tree",
             "--write-tree",
             "-z",
-            "--name-only",
-            "--no-messages",
             onto.as_str(),
             commit.as_str(),
         ];
@@ -70,14 +64,8 @@ impl Repo {
             .work_tree(self.toplevel())
             .accept(&[0, 1])
             .run()?;
-        let mut fields = answer.fields();
-        let tree = TreeId(String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned());
-        if answer.code == 1 {
-            let paths = fields
-                .map(|path| PathBuf::from(OsStr::from_bytes(path)))
-                .collect();
-            return Ok(MergePlan::Conflict { paths });
-        }
+        let MergeTree { tree, paths, found } = MergeTree::parse(&answer);
+        let tree = TreeId(tree);
         let commit = self.plan_commit(&CommitIntent {
             tree: &tree,
             parents: &[onto.clone(), commit.clone()],
@@ -85,7 +73,15 @@ impl Repo {
             role: note.role,
             at: note.at,
         });
-        Ok(MergePlan::Merge { commit, tree })
+        Ok(if answer.code == 0 {
+            MergePlan::Merge { commit, tree }
+        } else {
+            MergePlan::Conflict(Conflicts {
+                paths,
+                found,
+                marked: commit,
+            })
+        })
     }
 }
 

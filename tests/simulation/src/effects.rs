@@ -2,14 +2,14 @@
 
 use crate::faults::Bug;
 use crate::manager::Sim;
-use crate::world::World;
+use crate::world::{World, conflict_of, is_conflict};
 use engine_core::content::Content;
 use engine_core::ids::AgentId;
 use fleet_core::ids::{CommitId, TreeId};
 use fleet_core::owed::{Effect, EffectKind};
 use fleet_core::record::{
-    CheckFinished, CheckStage, LandingConflicted, LandingPrepared, Record, WorkCommitted,
-    WorkLanded, WorkspaceReady,
+    CheckFinished, CheckStage, LandingConflicted, LandingPrepared, Record, ReturnedWork,
+    WorkCommitted, WorkLanded, WorkUnchanged, WorkspaceReady,
 };
 
 impl Sim {
@@ -44,16 +44,31 @@ impl Sim {
     }
 
     fn commit(&mut self, agent: &AgentId, commit: CommitId) -> Result<Record, String> {
+        if !World::leaves_marks(agent, self.seed) {
+            self.world.solve(agent);
+        }
         let content = self.world.folder(agent);
+        let (task, attempt) = (agent.task.clone(), agent.attempt);
+        let tree = TreeId(format!("tree-{commit}"));
+        if World::changes_nothing(agent, self.seed) {
+            return Ok(WorkUnchanged {
+                task,
+                attempt,
+                tree,
+            }
+            .into());
+        }
         self.world.keep(&commit, &content)?;
+        let unresolved = content.into_iter().filter(|mark| is_conflict(mark));
         Ok(WorkCommitted {
-            task: agent.task.clone(),
-            attempt: agent.attempt,
-            tree: TreeId(format!("tree-{commit}")),
+            task,
+            attempt,
+            tree,
             commit,
             files: 1,
             insertions: 1,
             deletions: 0,
+            unresolved: unresolved.collect(),
         }
         .into())
     }
@@ -68,12 +83,22 @@ impl Sim {
         let base = attempt.ok_or("no attempt")?.base.clone();
         let onto = self.state.integration_head().ok_or("no head")?.clone();
         let (task, attempt) = (agent.task.clone(), agent.attempt);
+        let both = self.world.merged(&onto, commit);
         if World::conflicts(agent, self.seed) {
+            let marked = CommitId(format!("marked-{commit}-{onto}"));
+            let conflict = conflict_of(commit);
+            self.world.keep(&marked, &[both, vec![conflict]].concat())?;
+            let returned = ReturnedWork {
+                commit: commit.clone(),
+                marked,
+                report: Content::from("both changed f"),
+            };
             return Ok(LandingConflicted {
                 task,
                 attempt,
                 onto,
                 paths: vec!["f".into()],
+                returned: Some(returned),
             }
             .into());
         }
@@ -81,12 +106,6 @@ impl Sim {
         let mut landing = commit.clone();
         if merged {
             landing = CommitId(format!("m-{commit}-{onto}"));
-            let mut both = self.world.content(&onto);
-            for mark in self.world.content(commit) {
-                if !both.contains(&mark) {
-                    both.push(mark);
-                }
-            }
             self.world.keep(&landing, &both)?;
         }
         Ok(LandingPrepared {
@@ -102,6 +121,14 @@ impl Sim {
     fn land(&mut self, agent: &AgentId, effect: Effect) -> Result<Record, String> {
         let attempt = self.state.task(effect.task).attempt.clone();
         let landing = attempt.and_then(|a| a.landing).ok_or("no landing")?;
+        let new = self.world.content(&landing.commit);
+        let lost = |mark: &&String| !new.contains(mark);
+        if let Some(mark) = self.world.content(&landing.onto).iter().find(lost) {
+            return Err(format!("{agent} lands without {mark}, which had landed"));
+        }
+        if let Some(mark) = new.iter().find(|mark| is_conflict(mark)) {
+            return Err(format!("{agent} lands with {mark} unsolved"));
+        }
         if self.has(Bug::MovesTheBranchBlindly) {
             self.world.land_blindly(&agent.task, &landing.commit);
         } else if !self.world.land(&agent.task, &landing.onto, &landing.commit) {

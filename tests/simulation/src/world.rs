@@ -63,7 +63,17 @@ impl World {
 
     /// Whether a commit merges.
     pub(crate) fn conflicts(agent: &AgentId, seed: u64) -> bool {
-        hash(agent, seed ^ 99).is_multiple_of(11)
+        hash(agent, seed ^ 99).is_multiple_of(4)
+    }
+
+    /// Whether an attempt leaves the conflicts that it was to solve.
+    pub(crate) fn leaves_marks(agent: &AgentId, seed: u64) -> bool {
+        hash(agent, seed ^ 33).is_multiple_of(5)
+    }
+
+    /// Whether an attempt's work is found to be no change at all.
+    pub(crate) fn changes_nothing(agent: &AgentId, seed: u64) -> bool {
+        hash(agent, seed ^ 22).is_multiple_of(8)
     }
 
     /// What a reviewer says.
@@ -115,6 +125,24 @@ impl World {
         ))
     }
 
+    /// The agent of a folder solves the conflicts in it.
+    pub(crate) fn solve(&mut self, agent: &AgentId) {
+        if let Some(folder) = self.folders.get_mut(agent) {
+            folder.retain(|mark| !is_conflict(mark));
+        }
+    }
+
+    /// What one commit holds, together with what another does.
+    pub(crate) fn merged(&self, one: &CommitId, other: &CommitId) -> Content {
+        let mut both = self.content(one);
+        for mark in self.content(other) {
+            if !both.contains(&mark) {
+                both.push(mark);
+            }
+        }
+        both
+    }
+
     pub(crate) fn content(&self, name: &CommitId) -> Content {
         self.kept.get(name).cloned().unwrap_or_default()
     }
@@ -152,4 +180,14 @@ fn hash(agent: &AgentId, seed: u64) -> u64 {
         sum = sum.rotate_left(7) ^ u64::from(byte).wrapping_mul(0x0100_0000_01B3);
     }
     Random::new(sum).draw()
+}
+
+/// What stands in a content for a conflict of this commit.
+pub(crate) fn conflict_of(commit: &CommitId) -> String {
+    format!("!{commit}")
+}
+
+/// Whether a mark stands for a conflict.
+pub(crate) fn is_conflict(mark: &str) -> bool {
+    mark.starts_with('!')
 }

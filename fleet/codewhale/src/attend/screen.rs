@@ -129,6 +129,7 @@ fn detail_of(record: &Record) -> Detail {
         | Record::ToolFinished(_)
         | Record::CheckFinished(_)
         | Record::WorkCommitted(_)
+        | Record::WorkUnchanged(_)
         | Record::WorkLanded(_) => Detail::Steps,
         _ => Detail::All,
     }

@@ -17,6 +17,10 @@ impl Input {
             // Its tasks and its roster may be; it comes once.
             Self::Open(_) => true,
             Self::Outcome(Record::CheckFinished(check)) => check.output.is_too_large(),
+            Self::Outcome(Record::LandingConflicted(conflicted)) => conflicted
+                .returned
+                .as_ref()
+                .is_some_and(|returned| returned.report.is_too_large()),
             Self::Admit(ask) => ask.told.iter().any(Content::is_too_large),
             Self::Report(records) => limit_of(records) < usize::MAX,
             Self::AttemptEnded { end, .. } => {

@@ -329,7 +329,7 @@ fn a_late_outcome_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn without_a_change_checks_can_verify_but_a_review_that_was_asked_for_stays_owed() {
+fn in_an_older_ledger_a_commit_that_is_the_base_ends_its_task() {
     #[track_caller]
     fn check(checks: &[&str], review: Option<&str>, expected: &str) {
         let mut spec = task("t", "builder", &[]);
@@ -350,6 +350,7 @@ fn without_a_change_checks_can_verify_but_a_review_that_was_asked_for_stays_owed
                     files: 0,
                     insertions: 0,
                     deletions: 0,
+                    unresolved: Vec::new(),
                 }
                 .into(),
                 EffectKind::RunCheck { stage, index } => CheckFinished {
@@ -379,3 +380,5 @@ fn without_a_change_checks_can_verify_but_a_review_that_was_asked_for_stays_owed
     check(&[], Some("reviewer"), "settled");
     check(&["c"], Some("reviewer"), "settled");
 }
+
+mod returned;

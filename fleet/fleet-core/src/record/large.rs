@@ -29,6 +29,10 @@ impl Record {
             Self::ToolFinished(r) => move_text(&mut r.text, limit, put),
             Self::ReviewGiven(r) => move_text(&mut r.findings, limit, put),
             Self::CheckFinished(r) => move_text(&mut r.output, limit, put),
+            Self::LandingConflicted(r) => r
+                .returned
+                .iter_mut()
+                .try_for_each(|returned| move_text(&mut returned.report, limit, put)),
             Self::AttemptFinished(r) => match &mut r.end {
                 AttemptEnd::Finished { text } => move_text(text, limit, put),
                 _ => Ok(()),

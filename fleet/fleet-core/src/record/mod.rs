@@ -13,8 +13,8 @@ pub(crate) use large::move_text;
 pub use run::{RunEnded, RunOpened, RunOutcome, RunResumed};
 pub use work::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
-    EndState, LandingConflicted, LandingPrepared, ReviewOf, TaskEnded, TaskQueued, WorkCommitted,
-    WorkLanded, WorkspaceReady,
+    EndState, LandingConflicted, LandingPrepared, ReturnedWork, ReviewOf, TaskEnded, TaskQueued,
+    WorkCommitted, WorkLanded, WorkUnchanged, WorkspaceReady,
 };
 
 use engine_core::ids::TaskId;
@@ -102,6 +102,7 @@ records! {
     "tool.finished" => ToolFinished(ToolFinished),
     "review.given" => ReviewGiven(VerdictGiven),
     "work.committed" => WorkCommitted(WorkCommitted),
+    "work.unchanged" => WorkUnchanged(WorkUnchanged),
     "check.finished" => CheckFinished(CheckFinished),
     "landing.prepared" => LandingPrepared(LandingPrepared),
     "landing.conflicted" => LandingConflicted(LandingConflicted),
@@ -142,6 +143,7 @@ impl Record {
             Self::ToolFinished(r) => Some(&r.task),
             Self::ReviewGiven(r) => Some(&r.task),
             Self::WorkCommitted(r) => Some(&r.task),
+            Self::WorkUnchanged(r) => Some(&r.task),
             Self::CheckFinished(r) => Some(&r.task),
             Self::LandingPrepared(r) => Some(&r.task),
             Self::LandingConflicted(r) => Some(&r.task),

@@ -191,6 +191,20 @@ pub struct WorkCommitted {
     pub insertions: u32,
     /// Lines removed.
     pub deletions: u32,
+    /// Files in which marks of a conflict are left: the work is not done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<String>,
+}
+
+/// The work of an attempt leaves every file as its base has it: there is nothing to commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkUnchanged {
+    /// The task.
+    pub task: TaskId,
+    /// Which attempt.
+    pub attempt: AttemptNo,
+    /// The tree that stays as it is.
+    pub tree: TreeId,
 }
 
 /// A check ran to its end.
@@ -255,6 +269,20 @@ pub struct LandingConflicted {
     pub onto: CommitId,
     /// Paths in conflict.
     pub paths: Vec<String>,
+    /// What goes back to a builder; absent where nothing does, as in ledgers of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned: Option<ReturnedWork>,
+}
+
+/// Work in conflict, made ready for the next attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReturnedWork {
+    /// The work that does not merge.
+    pub commit: CommitId,
+    /// The merge as far as it goes, with marks where both sides changed the same lines.
+    pub marked: CommitId,
+    /// Each conflict by its kind, what both sides did, and the marked text.
+    pub report: Content,
 }
 
 /// The integration branch was moved.

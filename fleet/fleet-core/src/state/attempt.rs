@@ -5,7 +5,7 @@ use super::task::{Attempt, ChangeSize, Finding, FindingSource, Landing, Phase, T
 use super::{FleetState, Urgency};
 use crate::record::{
     AttemptEnd, AttemptFinished, AttemptStarted, CheckFinished, CheckStage, EndState,
-    LandingConflicted, LandingPrepared, Record, WorkCommitted, WorkLanded,
+    LandingPrepared, Record, WorkCommitted, WorkLanded,
 };
 use crate::spec::Site;
 use crate::time::Stamp;
@@ -31,6 +31,7 @@ impl FleetState {
                 self.on_attempt_finished(ix, r);
             }
             Record::WorkCommitted(r) => self.on_committed(ix, r),
+            Record::WorkUnchanged(r) => self.on_unchanged(ix, r),
             Record::CheckFinished(r) => self.on_check_finished(ix, r),
             Record::LandingPrepared(r) => self.on_landing_prepared(ix, r),
             Record::LandingConflicted(r) => self.on_landing_conflicted(ix, r),
@@ -64,6 +65,7 @@ impl FleetState {
             finished_at: None,
             verdict: None,
             commit: None,
+            unchanged: false,
             change: None,
             landing: None,
         });
@@ -133,6 +135,19 @@ impl FleetState {
                 deletions: record.deletions,
             });
         });
+        if record.unresolved.is_empty() {
+            self.begin_own_checks(ix);
+        } else {
+            let reason = format!(
+                "marks of the conflict are left in {}",
+                record.unresolved.join(", ")
+            );
+            let text = Content::from(reason.clone());
+            self.fail_attempt(ix, FindingSource::Failure, text, &reason);
+        }
+    }
+
+    pub(super) fn begin_own_checks(&mut self, ix: TaskIx) {
         if self.tasks[ix.at()].spec.check.is_empty() {
             self.after_own_checks(ix);
         } else {
@@ -182,8 +197,14 @@ impl FleetState {
         let changed = task.attempt.as_ref().is_some_and(|attempt| {
             attempt.commit.as_ref().map(|(commit, _)| commit) != attempt.base.as_ref()
         });
-        if !changed {
-            // Nobody reviews what is not there, so a review that was asked for stays owed.
+        if task
+            .attempt
+            .as_ref()
+            .is_some_and(|attempt| attempt.unchanged)
+        {
+            self.after_unchanged(ix);
+        } else if !changed {
+            // A ledger of an older version, which said of this only that the base was committed.
             let state = if task.spec.check.is_empty() || task.spec.review.is_some() {
                 EndState::Settled
             } else {
@@ -217,12 +238,6 @@ impl FleetState {
         }
     }
 
-    fn on_landing_conflicted(&mut self, ix: TaskIx, record: &LandingConflicted) {
-        self.landing.retain(|waiting| *waiting != ix);
-        let reason = format!("does not merge in {}", record.paths.join(", "));
-        self.close(ix, EndState::Conflict, Some(reason), None);
-    }
-
     fn on_landed(&mut self, ix: TaskIx, record: &WorkLanded) {
         self.landing.retain(|waiting| *waiting != ix);
         if let Some(run) = &mut self.run {
@@ -252,14 +267,23 @@ impl FleetState {
             .map(|(commit, _)| commit)
             // It changed nothing: what it began with still counts.
             .or(attempt.start.as_ref());
-        task.next_from = match (&attempt.landing, own, &attempt.base) {
-            (Some(landing), _, _) => Some((landing.onto.clone(), landing.commit.clone())),
-            (None, Some(own), Some(base)) if task.access != engine_core::tool::Access::Read => {
+        task.next_from = match (&source, &attempt.landing, own, &attempt.base) {
+            (FindingSource::Conflict { onto, marked, .. }, ..) => {
+                Some((onto.clone(), marked.clone()))
+            }
+            // It left nothing to go on from.
+            (FindingSource::Unchanged, ..) => None,
+            (_, Some(landing), _, _) => Some((landing.onto.clone(), landing.commit.clone())),
+            (_, None, Some(own), Some(base)) if task.access != engine_core::tool::Access::Read => {
                 Some((base.clone(), own.clone()))
             }
             _ => None,
         };
         let no = attempt.no;
+        let end = match source {
+            FindingSource::Conflict { .. } => EndState::Conflict,
+            _ => EndState::Failed,
+        };
         task.findings.push(Finding {
             attempt: no,
             source,
@@ -268,7 +292,7 @@ impl FleetState {
         if no.0 < allowed {
             self.make_ready(ix, Urgency::Retry);
         } else {
-            self.close(ix, EndState::Failed, Some(reason.to_owned()), None);
+            self.close(ix, end, Some(reason.to_owned()), None);
         }
     }
 }

@@ -132,7 +132,9 @@ fn check_task(task: &Task, record: &Record) -> Result<(), Misfit> {
         | Record::ToolFinished(_)
         | Record::WorkspaceSnapshotted(_)
         | Record::ReviewGiven(_) => matches!(task.phase, P::Working),
-        Record::WorkCommitted(_) => matches!(task.phase, P::Committing),
+        Record::WorkCommitted(_) | Record::WorkUnchanged(_) => {
+            matches!(task.phase, P::Committing)
+        }
         Record::CheckFinished(r) => is_running_check(&task.phase, r),
         Record::LandingPrepared(_) | Record::LandingConflicted(_) => {
             matches!(task.phase, P::Landing)
@@ -198,6 +200,7 @@ fn attempt_of(record: &Record) -> Option<AttemptNo> {
         Record::ToolFinished(r) => Some(r.attempt),
         Record::ReviewGiven(r) => Some(r.attempt),
         Record::WorkCommitted(r) => Some(r.attempt),
+        Record::WorkUnchanged(r) => Some(r.attempt),
         Record::CheckFinished(r) => Some(r.attempt),
         Record::LandingPrepared(r) => Some(r.attempt),
         Record::LandingConflicted(r) => Some(r.attempt),

@@ -5,6 +5,7 @@ mod agent;
 mod attempt;
 mod legal;
 mod queue;
+mod returned;
 mod run;
 mod task;
 
@@ -243,7 +244,7 @@ impl FleetState {
         let reviewer = &self.tasks[review.at()];
         let verdict = reviewer.attempt.as_ref().and_then(|a| a.verdict.clone());
         match (end, verdict) {
-            (EndState::Settled, Some((Verdict::Approve, _))) => self.enter_landing(ix),
+            (EndState::Settled, Some((Verdict::Approve, _))) => self.after_approval(ix),
             (EndState::Settled, Some((Verdict::Reject, findings))) => {
                 self.fail_attempt(
                     ix,

@@ -100,6 +100,17 @@ pub enum FindingSource {
     Review,
     /// The attempt itself failed.
     Failure,
+    /// The attempt changed nothing.
+    Unchanged,
+    /// The work does not merge with what landed meanwhile.
+    Conflict {
+        /// Where the integration branch stood: what the next attempt is compared with.
+        onto: CommitId,
+        /// The work that does not merge.
+        commit: CommitId,
+        /// Where the next attempt starts: both sides, with marks.
+        marked: CommitId,
+    },
 }
 
 /// A request that was admitted and has no outcome yet.
@@ -142,6 +153,8 @@ pub struct Attempt {
     pub verdict: Option<(Verdict, Content)>,
     /// The commit of its work.
     pub commit: Option<(CommitId, TreeId)>,
+    /// True when its work left every file as the base has it.
+    pub unchanged: bool,
     /// Size of its work.
     pub change: Option<ChangeSize>,
     /// What will be landed.

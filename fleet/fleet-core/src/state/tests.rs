@@ -7,7 +7,7 @@ use crate::owed::EffectKind;
 use crate::record::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
     LandingConflicted, LandingPrepared, RunEnded, RunOutcome, RunResumed, WorkCommitted,
-    WorkLanded, WorkspaceReady,
+    WorkLanded, WorkUnchanged, WorkspaceReady,
 };
 use crate::testing::{Bench, finished, task};
 use engine_core::content::Content;
@@ -131,6 +131,13 @@ fn work_samples(attempt: AttemptNo) -> Vec<Record> {
             files: 1,
             insertions: 1,
             deletions: 0,
+            unresolved: Vec::new(),
+        }
+        .into(),
+        WorkUnchanged {
+            task: task.clone(),
+            attempt,
+            tree: TreeId("tree".into()),
         }
         .into(),
         CheckFinished {
@@ -168,6 +175,7 @@ fn landing_samples(attempt: AttemptNo) -> Vec<Record> {
             attempt,
             onto: commit.clone(),
             paths: Vec::new(),
+            returned: None,
         }
         .into(),
         WorkLanded {
@@ -218,7 +226,7 @@ fn bench(until: fn(&Phase) -> bool) -> Bench {
             // The second attempt's checks pass in the bench's world; here the first one's do.
             let mut outcomes = work_samples(ONE);
             bench.input(Input::Outcome(outcomes.swap_remove(4)));
-            bench.input(Input::Outcome(outcomes.swap_remove(5)));
+            bench.input(Input::Outcome(outcomes.swap_remove(6)));
             continue;
         }
         bench.perform(next, &mut |agent| {
@@ -311,7 +319,10 @@ fn from_the_end_of_the_agent_to_the_landing_each_step_fits_only_in_its_place() {
             &[step, &["task.ended failed"]].concat(),
         );
     };
-    at(|phase| *phase == Phase::Committing, &["work.committed"]);
+    at(
+        |phase| *phase == Phase::Committing,
+        &["work.committed", "work.unchanged"],
+    );
     at(|phase| matches!(phase, Phase::InReview { .. }), &[]);
     at(
         |phase| *phase == Phase::Landing,
@@ -325,7 +336,7 @@ fn only_the_check_that_runs_can_finish() {
     let mut bench = bench(|phase| *phase == Phase::Committing);
     bench.line(vec![work_samples(ONE).swap_remove(4)]);
     check(&bench.state, &["check.finished", "task.ended failed"]);
-    let Record::CheckFinished(finished) = work_samples(ONE).swap_remove(5) else {
+    let Record::CheckFinished(finished) = work_samples(ONE).swap_remove(6) else {
         unreachable!()
     };
     for (stage, index) in [(CheckStage::Own, 1), (CheckStage::Merged, 0)] {
@@ -386,7 +397,7 @@ fn a_refused_record_names_itself_and_changes_nothing() {
         seq: 99,
         ..bench.state.last()
     };
-    let late = work_samples(ONE).swap_remove(8);
+    let late = work_samples(ONE).swap_remove(9);
     let refused = bench.state.apply(stamp, &late).unwrap_err();
     assert_eq!(
         refused.to_string(),

@@ -55,8 +55,8 @@ fn what_does_not_merge_is_told_without_touching_anything() {
         let plan = place.repo().plan_merge(&onto, &commit, &NOTE).unwrap();
         let paths: BTreeSet<PathBuf> = wanted.iter().map(PathBuf::from).collect();
         match plan {
-            MergePlan::Conflict { paths: found } => {
-                assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), paths);
+            MergePlan::Conflict(found) => {
+                assert_eq!(found.paths.into_iter().collect::<BTreeSet<_>>(), paths);
             }
             plan => assert!(wanted.is_empty(), "{plan:?}"),
         }
@@ -242,7 +242,7 @@ fn land(repo: &Repo, commit: &CommitId) -> usize {
                 repo.write_commit(&commit).unwrap();
                 commit.id().clone()
             }
-            MergePlan::Conflict { paths } => panic!("{paths:?}"),
+            MergePlan::Conflict(found) => panic!("{found:?}"),
         };
         match repo.advance(&integration(), &onto, &new).unwrap() {
             Moved::Done | Moved::AlreadyDone => return round,
@@ -321,4 +321,117 @@ fn a_diff_counts_lines_and_is_cut_where_asked() {
     assert_eq!(cut.patch.len() + cut.left_out, whole);
     let back = place.repo().diff(&to, &from, 0).unwrap();
     assert!(back.files.iter().any(|file| file.change == Change::Deleted));
+}
+
+#[test]
+fn each_conflict_is_named_by_its_kind_and_nothing_of_either_side_is_lost() {
+    let check = |theirs: fn(&Place), ours: fn(&Place), wanted: &[(&str, &str)]| {
+        let place = with_tag();
+        place.commit("R", &[("gone", "x\n"), ("type", "file\n")], "more");
+        fs::write(place.path("R/bytes"), [0_u8, 1, 2]).unwrap();
+        place.commit("R", &[("run.sh", "echo\n")], "bytes");
+        place.git("R", &["tag", "-f", "v0"]);
+        let commit = task_commit(&place, "task", theirs);
+        ours(&place);
+        place.git("R", &["add", "-A"]);
+        place.git("R", &["commit", "-q", "-m", "main"]);
+        let (repo, before) = (place.repo(), place.state());
+        let onto = repo.head().unwrap();
+        let plan = repo.plan_merge(&onto, &commit, &NOTE).unwrap();
+        let MergePlan::Conflict(conflicts) = plan else {
+            panic!("{plan:?}")
+        };
+        let found: BTreeSet<(String, String)> = conflicts
+            .found
+            .iter()
+            .flat_map(|conflict| {
+                let paths = conflict.paths.iter();
+                paths.map(|path| (conflict.kind.clone(), path.display().to_string()))
+            })
+            .collect();
+        for (kind, path) in wanted {
+            let pair = ((*kind).to_owned(), (*path).to_owned());
+            assert!(found.contains(&pair), "{pair:?} in {found:?}");
+        }
+        repo.write_commit(&conflicts.marked).unwrap();
+        for side in [&onto, &commit] {
+            let beyond = repo.commits_beyond(side, conflicts.marked.id(), 9).unwrap();
+            assert_eq!(beyond.len(), 2, "the marked commit is on both sides");
+        }
+        assert_eq!(place.state(), before);
+    };
+    check(
+        |place| place.write("side", &[("f", "1\ntask\n3\n")]),
+        |place| place.write("R", &[("f", "1\nmain\n3\n")]),
+        &[("contents", "f")],
+    );
+    check(
+        |place| place.write("side", &[("gone", "changed\n")]),
+        |place| fs::remove_file(place.path("R/gone")).unwrap(),
+        &[("modify/delete", "gone")],
+    );
+    check(
+        |place| drop(place.git("side", &["mv", "f", "g"])),
+        |place| drop(place.git("R", &["mv", "f", "h"])),
+        &[("rename/rename", "f"), ("rename/rename", "g")],
+    );
+    check(
+        |place| fs::write(place.path("side/bytes"), [0_u8, 9]).unwrap(),
+        |place| fs::write(place.path("R/bytes"), [0_u8, 8]).unwrap(),
+        &[("binary", "bytes")],
+    );
+    check(
+        |place| {
+            fs::remove_file(place.path("side/type")).unwrap();
+            std::os::unix::fs::symlink("f", place.path("side/type")).unwrap();
+        },
+        |place| place.write("R", &[("type", "other\n")]),
+        &[("distinct modes", "type")],
+    );
+    check(
+        |place| place.write("side", &[("new", "task\n")]),
+        |place| place.write("R", &[("new/below", "main\n")]),
+        &[("file/directory", "new")],
+    );
+}
+
+#[test]
+fn marks_that_are_left_are_found_and_those_of_others_are_not() {
+    let place = with_tag();
+    let commit = task_commit(&place, "task", line_two);
+    let onto = place.commit(
+        "R",
+        &[("f", "1\nmain\n3\n"), ("doc", "<<<<<<< HEAD\n")],
+        "main",
+    );
+    let repo = place.repo();
+    let MergePlan::Conflict(conflicts) = repo.plan_merge(&onto, &commit, &NOTE).unwrap() else {
+        panic!("must not merge");
+    };
+    repo.write_commit(&conflicts.marked).unwrap();
+    let marked = conflicts.marked.id();
+    let sides = [&onto, &commit];
+    let text = repo.marked_text(marked, Path::new("f"), &sides).unwrap();
+    let wanted =
+        format!("from line 1:\n1\n<<<<<<< {onto}\nmain\n=======\ntask\n>>>>>>> {commit}\n3\n\n");
+    assert_eq!(text, Some(wanted));
+    for path in ["doc", "none"] {
+        assert_eq!(
+            repo.marked_text(marked, Path::new(path), &sides).unwrap(),
+            None
+        );
+    }
+    let left = |commit: &CommitId| {
+        let tree = repo.tree_of(commit).unwrap();
+        repo.marks_left(&onto, &tree, &sides).unwrap()
+    };
+    assert_eq!(left(marked), [PathBuf::from("f")]);
+    let half = place.commit("R", &[("f", &format!("1\n>>>>>>> {commit}\n3\n"))], "half");
+    assert_eq!(left(&half), [PathBuf::from("f")]);
+    let solved = place.commit(
+        "R",
+        &[("f", "1\nboth\n3\n"), ("doc", "<<<<<<< HEAD~\n")],
+        "solved",
+    );
+    assert_eq!(left(&solved), [] as [PathBuf; 0]);
 }

@@ -258,6 +258,8 @@ fn source_of(source: &FindingSource) -> String {
         },
         FindingSource::Review => "review".to_owned(),
         FindingSource::Failure => "the attempt itself".to_owned(),
+        FindingSource::Unchanged => "the unchanged files".to_owned(),
+        FindingSource::Conflict { .. } => "conflict".to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Worktrees, commits and landings, with git. Each may be done again after a crash and then finds
 //! itself done. Never touches the person's checkout.
 
+use super::conflict;
 use super::real::Inner;
 use super::{CommitJob, LandJob, LandingJob, PrepareJob};
 use crate::control::StopRequest;
@@ -9,7 +10,7 @@ use engine_core::ids::AgentId;
 use fleet_core::decide::Input;
 use fleet_core::ids::{CommitId, RunId};
 use fleet_core::record::{
-    LandingConflicted, LandingPrepared, Record, WorkCommitted, WorkLanded, WorkspaceReady,
+    LandingPrepared, Record, WorkCommitted, WorkLanded, WorkUnchanged, WorkspaceReady,
 };
 use fleet_core::spec::Site;
 use fleet_core::time::Timestamp;
@@ -104,19 +105,13 @@ impl Inner {
             Some((_, tree)) => tree.clone(),
             None => repo.tree_of(&job.start).map_err(|error| failed(&error))?,
         };
-        let record = |commit: CommitId, (files, insertions, deletions)| {
-            Record::from(WorkCommitted {
-                task: job.agent.task.clone(),
-                attempt: job.agent.attempt,
-                commit,
-                tree: tree.clone(),
-                files,
-                insertions,
-                deletions,
-            })
-        };
+        let AgentId { task, attempt } = job.agent.clone();
         if tree == repo.tree_of(&job.base).map_err(|error| failed(&error))? {
-            return Ok(record(job.base.clone(), (0, 0, 0)));
+            return Ok(Record::from(WorkUnchanged {
+                task,
+                attempt,
+                tree,
+            }));
         }
         let plan = repo.plan_commit(&CommitIntent {
             tree: &tree,
@@ -129,13 +124,24 @@ impl Inner {
         let diff = repo
             .diff(&job.base, plan.id(), 0)
             .map_err(|error| failed(&error))?;
+        let sides: Vec<&CommitId> = job.sides.iter().collect();
+        let unresolved = if sides.is_empty() {
+            Vec::new()
+        } else {
+            repo.marks_left(&job.base, &tree, &sides)
+                .map_err(|error| failed(&error))?
+        };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let size = (
-            count(diff.files.len()),
-            count(diff.added()),
-            count(diff.removed()),
-        );
-        Ok(record(plan.id().clone(), size))
+        Ok(Record::from(WorkCommitted {
+            task,
+            attempt,
+            commit: plan.id().clone(),
+            tree,
+            files: count(diff.files.len()),
+            insertions: count(diff.added()),
+            deletions: count(diff.removed()),
+            unresolved: shown(&unresolved),
+        }))
     }
 
     /// Writes the commit and moves the attempt's own branch to it, wherever the agent left it.
@@ -212,13 +218,8 @@ impl Inner {
                 repo.write_commit(&commit).map_err(|error| failed(&error))?;
                 (commit.id().clone(), true)
             }
-            MergePlan::Conflict { paths } => {
-                return Ok(Record::from(LandingConflicted {
-                    task: job.agent.task.clone(),
-                    attempt: job.agent.attempt,
-                    onto: job.onto.clone(),
-                    paths: shown(&paths),
-                }));
+            MergePlan::Conflict(conflicts) => {
+                return conflict::returned(repo, job, &conflicts).map_err(|error| failed(&error));
             }
         };
         Ok(Record::from(LandingPrepared {
@@ -306,7 +307,7 @@ fn message(title: &str, body: &str, run: &RunId, agent: &AgentId) -> String {
 }
 
 /// Paths for a record: the first of them, and how many more there are.
-fn shown(paths: &[PathBuf]) -> Vec<String> {
+pub(super) fn shown(paths: &[PathBuf]) -> Vec<String> {
     let mut shown: Vec<String> = paths
         .iter()
         .take(PATHS_MAX)

@@ -3,6 +3,7 @@
 
 mod agent;
 mod checks;
+mod conflict;
 mod git;
 mod real;
 mod snapshots;

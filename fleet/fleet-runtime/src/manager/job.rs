@@ -8,7 +8,7 @@ use fleet_core::ids::{BranchName, CommitId, RunId, TreeId};
 use fleet_core::owed::{Effect, EffectKind};
 use fleet_core::record::{CheckStage, ReviewOf};
 use fleet_core::spec::{RoleSpec, TaskSpec, WorkspaceSpec};
-use fleet_core::state::{Attempt, Finding, FleetState, Run, Task};
+use fleet_core::state::{Attempt, Finding, FindingSource, FleetState, Run, Task};
 use fleet_core::time::Timestamp;
 
 /// Work for the hands of the manager.
@@ -123,6 +123,8 @@ pub struct CommitJob {
     pub result: Option<Content>,
     /// The run, for the message's trailer.
     pub run: RunId,
+    /// Both sides of every conflict that the task was told to solve: marks that name one must be gone.
+    pub sides: Vec<CommitId>,
 }
 
 /// See [`Job::RunCheck`].
@@ -201,19 +203,7 @@ pub(crate) fn job_of(state: &FleetState, effect: Effect, histories: &mut Histori
             let history = histories.take(&agent);
             Job::RunAgent(Box::new(agent_job(state, run, task, attempt, history)?))
         }
-        EffectKind::Commit => Job::Commit(CommitJob {
-            agent,
-            role: task.spec.role.clone(),
-            path: attempt.path.clone()?,
-            branch: attempt.branch.clone(),
-            start: attempt.start.clone()?,
-            base: attempt.base.clone()?,
-            snapshot: attempt.snapshot.clone(),
-            at: attempt.finished_at?,
-            prompt: task.spec.prompt.clone(),
-            result: task.result.clone(),
-            run: run.id.clone(),
-        }),
+        EffectKind::Commit => Job::Commit(commit_job(agent, run, task, attempt)?),
         EffectKind::RunCheck { stage, index } => {
             let network = run.plan.roles.get(&task.spec.role)?.network;
             let workspace = run.plan.workspace.clone();
@@ -253,6 +243,34 @@ pub(crate) fn job_of(state: &FleetState, effect: Effect, histories: &mut Histori
     })
 }
 
+/// Takes what the commit of an attempt's work takes.
+fn commit_job(agent: AgentId, run: &Run, task: &Task, attempt: &Attempt) -> Option<CommitJob> {
+    Some(CommitJob {
+        agent,
+        role: task.spec.role.clone(),
+        path: attempt.path.clone()?,
+        branch: attempt.branch.clone(),
+        start: attempt.start.clone()?,
+        base: attempt.base.clone()?,
+        snapshot: attempt.snapshot.clone(),
+        at: attempt.finished_at?,
+        prompt: task.spec.prompt.clone(),
+        result: task.result.clone(),
+        run: run.id.clone(),
+        sides: sides_of(task),
+    })
+}
+
+fn sides_of(task: &Task) -> Vec<CommitId> {
+    let conflicts = task.findings.iter().filter_map(|finding| {
+        let FindingSource::Conflict { onto, commit, .. } = &finding.source else {
+            return None;
+        };
+        Some([onto.clone(), commit.clone()])
+    });
+    conflicts.flatten().collect()
+}
+
 fn agent_job(
     state: &FleetState,
     run: &Run,
@@ -265,6 +283,11 @@ fn agent_job(
         let result = needed.result.clone().unwrap_or_else(|| Content::from(""));
         Some((need.clone(), result))
     };
+    let mut needs: Vec<_> = task.spec.needs.iter().filter_map(result_of).collect();
+    if let Some(of) = task.review_of.as_ref().filter(|of| of.commit == of.base) {
+        // Nothing to look at but what its agent says of it.
+        needs.extend(result_of(&of.task));
+    }
     Some(AgentJob {
         agent: AgentId {
             task: task.spec.id.clone(),
@@ -282,7 +305,7 @@ fn agent_job(
         start: attempt.start.clone(),
         snapshot: attempt.snapshot.clone(),
         history,
-        needs: task.spec.needs.iter().filter_map(result_of).collect(),
+        needs,
         findings: task.findings.clone(),
         review_of: task.review_of.clone(),
     })

@@ -217,6 +217,8 @@ fn source_of(source: &FindingSource) -> &'static str {
         FindingSource::Check { .. } => "check",
         FindingSource::Review => "review",
         FindingSource::Failure => "failure",
+        FindingSource::Unchanged => "unchanged",
+        FindingSource::Conflict { .. } => "conflict",
     }
 }
 
