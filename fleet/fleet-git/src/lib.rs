@@ -21,6 +21,7 @@ mod made;
 mod merge;
 mod names;
 mod patience;
+mod pool;
 mod pump;
 mod refs;
 mod register;
@@ -29,6 +30,7 @@ mod repo;
 mod shared;
 mod snapshot;
 mod status;
+mod sweep;
 mod workspace;
 
 pub use checkout::Checkout;

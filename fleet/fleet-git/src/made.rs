@@ -100,7 +100,8 @@ pub(crate) fn folder(state: &Path, name: &str) -> PathBuf {
     state.join(name)
 }
 
-fn file(state: &Path, name: &str) -> PathBuf {
+/// Where it is written what is remembered.
+pub(crate) fn file(state: &Path, name: &str) -> PathBuf {
     folder(state, name).join("made")
 }
 

@@ -88,19 +88,31 @@ impl Workspaces {
     /// # Errors
     /// When git or the file system refuses; what is not taken away yet stays.
     pub fn remove(&self, workspace: &Workspace) -> Result<Removal, WorkspaceError> {
-        let is_there = folders::is_taken(&workspace.path);
+        match self.loss(workspace)? {
+            Ok(ignored) => {
+                self.take_away(workspace)?;
+                Ok(Removal::Removed { ignored })
+            }
+            Err(reason) => Ok(Removal::Kept {
+                path: workspace.path.clone(),
+                reason,
+            }),
+        }
+    }
+
+    /// What would be lost with a folder and its branch: ignored files, or a reason to keep it.
+    pub(crate) fn loss(&self, workspace: &Workspace) -> Result<Loss, WorkspaceError> {
         let mut ignored = Vec::new();
-        if is_there {
+        if folders::is_taken(&workspace.path) {
             match self.why_keep(workspace)? {
-                Verdict::Keep(reason) => return Ok(kept(workspace, reason)),
-                Verdict::Nothing { ignored: found } => ignored = found,
+                Ok(found) => ignored = found,
+                keep => return Ok(keep),
             }
         }
-        if let Some(tip) = self.unheld_tip(workspace)? {
-            return Ok(kept(workspace, KeptReason::Commits(tip)));
-        }
-        self.take_away(workspace)?;
-        Ok(Removal::Removed { ignored })
+        Ok(match self.unheld_tip(workspace)? {
+            Some(tip) => Err(KeptReason::Commits(tip)),
+            None => Ok(ignored),
+        })
     }
 
     /// Whether nobody has left anything in a worktree: it stands where it was made, unchanged.
@@ -116,12 +128,11 @@ impl Workspaces {
         if !in_place || self.commit_at(&head)?.as_ref() != Some(&workspace.base) {
             return Ok(false);
         }
-        let verdict = self.why_keep(workspace)?;
-        Ok(matches!(verdict, Verdict::Nothing { .. }))
+        Ok(self.why_keep(workspace)?.is_ok())
     }
 
-    fn why_keep(&self, workspace: &Workspace) -> Result<Verdict, WorkspaceError> {
-        let keep = |reason| Ok(Verdict::Keep(reason));
+    fn why_keep(&self, workspace: &Workspace) -> Result<Loss, WorkspaceError> {
+        let keep = |reason| Ok(Err(reason));
         let Some(head) = read_head(&workspace.admin) else {
             return keep(KeptReason::Unregistered);
         };
@@ -152,7 +163,7 @@ impl Workspaces {
             .into_iter()
             .filter(|path| !given(path))
             .collect();
-        Ok(Verdict::Nothing { ignored })
+        Ok(Ok(ignored))
     }
 
     /// The tip of the branch made for the folder, if no other branch holds it.
@@ -167,7 +178,7 @@ impl Workspaces {
         }
     }
 
-    fn take_away(&self, workspace: &Workspace) -> Result<(), WorkspaceError> {
+    pub(crate) fn take_away(&self, workspace: &Workspace) -> Result<(), WorkspaceError> {
         let repo = &self.inner.repo;
         let made = Made {
             stage: Stage::Ready,
@@ -202,6 +213,9 @@ impl Workspaces {
             return Ok(true);
         }
         let repo = &self.inner.repo;
+        if self.is_integrated(commit, workspace)? {
+            return Ok(true);
+        }
         let args = [
             "for-each-ref",
             "--format=%(refname)",
@@ -216,6 +230,24 @@ impl Workspaces {
         Ok(by_ref || repo.is_below_head(commit)?)
     }
 
+    /// Whether the run's integration branch holds a commit: the usual case, told without a process.
+    fn is_integrated(
+        &self,
+        commit: &CommitId,
+        workspace: &Workspace,
+    ) -> Result<bool, WorkspaceError> {
+        let run = workspace.branch.as_ref().map(|branch| branch.as_str());
+        let Some((run, _)) = run.and_then(|branch| branch.rsplit_once("/t/")) else {
+            return Ok(false);
+        };
+        let repo = &self.inner.repo;
+        let integration = BranchName(format!("{run}/integration"));
+        match repo.branch_tip(&integration)? {
+            Some(tip) => Ok(repo.is_below(commit, &tip)?),
+            None => Ok(false),
+        }
+    }
+
     fn commit_at(&self, head: &Head) -> Result<Option<CommitId>, WorkspaceError> {
         match head {
             Head::Commit(commit) => Ok(Some(commit.clone())),
@@ -224,18 +256,8 @@ impl Workspaces {
     }
 }
 
-/// What the checks of a folder found.
-enum Verdict {
-    Keep(KeptReason),
-    Nothing { ignored: Vec<PathBuf> },
-}
-
-fn kept(workspace: &Workspace, reason: KeptReason) -> Removal {
-    Removal::Kept {
-        path: workspace.path.clone(),
-        reason,
-    }
-}
+/// Ignored files that go with a folder, or why it stays.
+pub(crate) type Loss = Result<Vec<PathBuf>, KeptReason>;
 
 /// HEAD of a worktree, read from its file; the format of `git help repository-layout`.
 fn read_head(admin: &Path) -> Option<Head> {

@@ -226,13 +226,15 @@ impl Repo {
 
     /// Whether the person's HEAD holds a commit.
     pub(crate) fn is_below_head(&self, commit: &CommitId) -> Result<bool, RepoError> {
-        let head = self.head()?;
+        self.is_below(commit, &self.head()?)
+    }
+
+    /// Whether a commit is another one or one of those it builds on.
+    pub(crate) fn is_below(&self, commit: &CommitId, tip: &CommitId) -> Result<bool, RepoError> {
         let repository = self.open()?;
-        let (head, commit) = (
-            find_commit(&repository, &head)?.id(),
-            find_commit(&repository, commit)?.id(),
-        );
-        Ok(head == commit || repository.graph_descendant_of(head, commit)?)
+        let commit = find_commit(&repository, commit)?.id();
+        let tip = find_commit(&repository, tip)?.id();
+        Ok(tip == commit || repository.graph_descendant_of(tip, commit)?)
     }
 
     /// Opens the shared folder for reading in this process.

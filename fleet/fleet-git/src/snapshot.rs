@@ -65,6 +65,13 @@ impl Workspaces {
         let last = repo.ref_target(&workspace.snapshot_ref)?;
         let parent = last.clone().unwrap_or_else(|| workspace.base.clone());
         let parent_tree = repo.tree_of(&parent)?;
+        if self.holds(&index, &parent)? {
+            return Ok(Snapshot {
+                commit: parent,
+                tree: parent_tree,
+                left_out,
+            });
+        }
         let mut tree = TreeId(on(&["write-tree"]).run()?.text());
         if tree != parent_tree {
             let foreign = self.new_repositories(&parent_tree, &tree)?;
@@ -177,13 +184,26 @@ impl Workspaces {
         Ok(index)
     }
 
-    /// A throw-away copy of the private index that holds the tree of `commit`.
+    /// Whether an index holds the tree of a commit and nothing else. Asked without a process.
+    fn holds(&self, index: &Path, commit: &CommitId) -> Result<bool, WorkspaceError> {
+        let repository = self.inner.repo.open()?;
+        let tree = find_commit(&repository, commit)?.tree()?;
+        let index = git2::Index::open(index)?;
+        let diff = repository.diff_tree_to_index(Some(&tree), Some(&index), None)?;
+        Ok(diff.deltas().len() == 0)
+    }
+
+    /// An index for reading that holds the tree of `commit`: the private one if it does, else a
+    /// throw-away copy.
     pub(crate) fn index_of(
         &self,
         workspace: &Workspace,
         commit: &CommitId,
     ) -> Result<PathBuf, WorkspaceError> {
         let index = self.private_index(workspace)?;
+        if self.holds(&index, commit)? {
+            return Ok(index);
+        }
         let look = index.with_extension("look");
         std::fs::copy(&index, &look).at(&look)?;
         let args = ["read-tree", "-m", commit.as_str()];

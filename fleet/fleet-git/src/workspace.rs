@@ -317,27 +317,79 @@ impl Workspaces {
         base: &CommitId,
     ) -> Result<Workspace, WorkspaceError> {
         self.make_folders()?;
+        if let Some((spare, _seat)) = self.spare()? {
+            match self.create_from(&spare, name, parts, base) {
+                Ok(workspace) => return Ok(workspace),
+                Err(error) => {
+                    tracing::debug!(%error, name, "a worktree is made anew");
+                    self.discard(&spare)?;
+                    // What cannot be taken back now must not be forgotten by beginning anew.
+                    self.remembered(name)?;
+                }
+            }
+        }
         let lock = self.adding()?;
+        let mut made = self.planned(name, parts, base)?;
+        made.write(&self.inner.state).at(&self.inner.state)?;
+        let added = self.add(&mut made);
+        drop(lock);
+        self.finish(made, added)
+    }
+
+    /// Makes a worktree out of one that an earlier attempt has left.
+    fn create_from(
+        &self,
+        spare: &Made,
+        name: &str,
+        parts: Option<&[&str]>,
+        base: &CommitId,
+    ) -> Result<Workspace, WorkspaceError> {
+        let lock = self.adding()?;
+        let mut made = self.planned(name, parts, base)?;
+        made.admin.clone_from(&spare.admin);
+        made.write(&self.inner.state).at(&self.inner.state)?;
+        let begun = match &made.branch {
+            Some(branch) => self.inner.repo.create_branch(branch, base).map(drop),
+            None => Ok(()),
+        };
+        drop(lock);
+        let taken = begun.map_err(Into::into);
+        let taken = taken.and_then(|()| self.take_over(spare, &made));
+        self.finish(made, taken)
+    }
+
+    /// What a worktree is going to be.
+    fn planned(
+        &self,
+        name: &str,
+        parts: Option<&[&str]>,
+        base: &CommitId,
+    ) -> Result<Made, WorkspaceError> {
         let branch = match parts {
             Some(parts) => Some(names::free_branch(&self.inner.repo.open()?, parts)?),
             None => None,
         };
-        let mut made = Made {
+        Ok(Made {
             stage: Stage::Preparing,
             name: name.to_owned(),
             path: self.inner.folder.join(name),
             branch,
             base: base.clone(),
             admin: String::new(),
-        };
-        made.write(&self.inner.state).at(&self.inner.state)?;
-        let added = self.add(&mut made);
-        drop(lock);
-        match added.and_then(|()| self.fill(&mut made)) {
+        })
+    }
+
+    /// Fills a worktree that was registered; takes away what there is of it when that fails.
+    fn finish(
+        &self,
+        mut made: Made,
+        registered: Result<(), WorkspaceError>,
+    ) -> Result<Workspace, WorkspaceError> {
+        match registered.and_then(|()| self.fill(&mut made)) {
             Ok(()) => self.workspace(&made),
             Err(error) => {
                 if let Err(second) = self.roll_back(&made) {
-                    tracing::warn!(%second, name, "an unfinished worktree stays until the next try");
+                    tracing::warn!(%second, name = made.name, "an unfinished worktree stays until the next try");
                 }
                 Err(error)
             }

@@ -173,3 +173,28 @@ fn taking_a_folder_away() {
         },
     );
 }
+
+#[test]
+fn giving_a_folder_up_and_using_it_again() {
+    check(
+        |place| {
+            let (_, workspace) = place.workspace();
+            let branch = BranchName("codewhale/r/integration".into());
+            place
+                .repo()
+                .create_branch(&branch, workspace.base())
+                .unwrap();
+        },
+        |place, workspaces| {
+            match workspaces.reopen(&folder(place)) {
+                Ok(workspace) => drop(workspaces.retire(&workspace)?),
+                Err(fleet_git::WorkspaceError::Gone(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let base = place.repo().head()?;
+            workspaces.for_task(&task("two"), FIRST, &base)?;
+            workspaces.discard_checkouts()?;
+            Ok(())
+        },
+    );
+}

@@ -10,6 +10,7 @@ mod locks;
 mod odd;
 mod opening;
 mod place;
+mod pool;
 mod removal;
 mod snapshots;
 mod submodules;

@@ -254,7 +254,7 @@ impl Inner {
             )));
         }
         if let Some((_, workspace)) = self.made.remove(&job.agent) {
-            match workspaces.remove(&workspace) {
+            match workspaces.retire(&workspace) {
                 Ok(_) => {}
                 Err(error) => tracing::warn!(agent = %job.agent, %error, "its folder stays"),
             }
