@@ -336,11 +336,6 @@ fn what_a_later_version_enforces_is_refused_until_then() {
         ("task", "budget.usd = 1", "`usd` is not supported yet"),
         (
             "provider",
-            "kind = \"anthropic\"",
-            "`kind = \"anthropic\"` is not supported yet",
-        ),
-        (
-            "provider",
             "kind = \"responses\"",
             "`kind = \"responses\"` is not supported yet",
         ),

@@ -89,6 +89,8 @@ pub enum Stop {
     OutputLimit,
     /// The provider withheld the rest.
     Filtered,
+    /// The provider paused it: asked again, the model goes on.
+    Paused,
 }
 
 /// What a call led to.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum ProviderSpec {
     /// A server of chat completions.
     Openai(Server),
+    /// A server of messages.
+    Anthropic(Server),
     /// Plays back a file of turns; asks nobody.
     Scripted {
         /// The file of turns; absolute.
@@ -22,6 +24,7 @@ impl ProviderSpec {
     pub fn at(wire: Wire, server: Server) -> Self {
         match wire {
             Wire::Openai => Self::Openai(server),
+            Wire::Anthropic => Self::Anthropic(server),
         }
     }
 
@@ -30,6 +33,7 @@ impl ProviderSpec {
     pub fn server(&self) -> Option<(Wire, &Server)> {
         match self {
             Self::Openai(server) => Some((Wire::Openai, server)),
+            Self::Anthropic(server) => Some((Wire::Anthropic, server)),
             Self::Scripted { .. } => None,
         }
     }
@@ -47,17 +51,20 @@ impl ProviderSpec {
 pub enum Wire {
     /// Streamed chat completions.
     Openai,
+    /// Streamed messages.
+    Anthropic,
 }
 
 impl Wire {
     /// Every wire there is.
-    pub const ALL: &[Self] = &[Self::Openai];
+    pub const ALL: &[Self] = &[Self::Openai, Self::Anthropic];
 
     /// Its name in rosters and records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Openai => "openai",
+            Self::Anthropic => "anthropic",
         }
     }
 

@@ -232,6 +232,7 @@ impl Turn {
         match stop {
             Stop::Filtered => self.fail_withheld(),
             Stop::OutputLimit => self.ask(Some(words::WAS_CUT)),
+            Stop::Paused => self.ask(Some(words::WAS_PAUSED)),
             Stop::End | Stop::Calls if text.is_empty() => self.ask(Some(words::WAS_EMPTY)),
             Stop::End | Stop::Calls if self.rules.ending == Ending::Verdict => {
                 self.ask(Some(words::WANTS_VERDICT))

@@ -9,5 +9,4 @@ mod dialect;
 
 pub use assemble::Assembler;
 pub use body::{body, with_output_limit};
-pub use calls::arguments;
 pub use dialect::{Dialect, LimitField, ReasoningBack, UsageReport};

@@ -4,7 +4,6 @@ use crate::chat::{self, Assembler, Dialect};
 use crate::errors::ModelError;
 use crate::http::Endpoint;
 use crate::models::Models;
-use crate::wire::Assemble;
 use crate::{Model, Prepared, StreamEvent};
 use engine_core::ids::Tokens;
 use engine_core::provider::ModelLimits;
@@ -33,14 +32,9 @@ impl Model for ChatModel {
     ) -> BoxFuture<'a, Result<ModelResponse, ModelError>> {
         async move {
             let body = chat::with_output_limit(prepared.body(), max_output, self.dialect.limit);
-            let mut answer = Assembler::default();
             self.endpoint
-                .stream("chat/completions", body, &mut answer, on_event)
-                .await?;
-            let seen = answer.seen();
-            answer
-                .finish()
-                .map_err(|fault| self.endpoint.error(fault, seen))
+                .answer::<Assembler>("chat/completions", body, on_event)
+                .await
         }
         .boxed()
     }

@@ -9,7 +9,7 @@ pub use address::{BadAddress, PlainHttp};
 
 use crate::StreamEvent;
 use crate::errors::{Fault, ModelError, Seen, told};
-use crate::key::Key;
+use crate::key::{Key, KeyStyle};
 use crate::limits::Limits;
 use crate::retry_after::Hints;
 use crate::sse::{Decoder, Event};
@@ -17,7 +17,8 @@ use crate::wire::{Assemble, Progress};
 use address::Address;
 use client::{LazyClient, root_cause};
 use deadline::Deadline;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use engine_core::request::ModelResponse;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use std::time::{Duration, SystemTime};
 
@@ -31,8 +32,18 @@ const DRAIN: Duration = Duration::from_millis(50);
 pub(crate) struct Endpoint {
     address: Address,
     key: Option<Key>,
+    manners: Manners,
     limits: Limits,
     client: LazyClient,
+}
+
+/// What every request of a wire carries.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Manners {
+    /// Where the key goes.
+    pub(crate) key: KeyStyle,
+    /// Further headers.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
 }
 
 impl Endpoint {
@@ -45,6 +56,7 @@ impl Endpoint {
         Ok(Self {
             address: Address::parse(base_url, plain)?,
             key: None,
+            manners: Manners::default(),
             limits,
             client: LazyClient::default(),
         })
@@ -58,6 +70,29 @@ impl Endpoint {
         }
     }
 
+    /// The same place, asked in the manner of its wire.
+    pub(crate) fn with_manners(self, manners: Manners) -> Self {
+        Self { manners, ..self }
+    }
+
+    /// Whether the base URL ends with this part of a path.
+    pub(crate) fn ends_with(&self, part: &str) -> bool {
+        self.address.ends_with(part)
+    }
+
+    /// Posts a body and puts the answer together.
+    pub(crate) async fn answer<A: Assemble + Default>(
+        &self,
+        path: &str,
+        body: String,
+        on_event: &mut (dyn FnMut(StreamEvent) + Send),
+    ) -> Result<ModelResponse, ModelError> {
+        let mut answer = A::default();
+        self.stream(path, body, &mut answer, on_event).await?;
+        let seen = answer.seen();
+        answer.finish().map_err(|fault| self.error(fault, seen))
+    }
+
     /// The host for people, with its port unless it is the usual one.
     pub(crate) fn host(&self) -> &str {
         self.address.host()
@@ -65,7 +100,7 @@ impl Endpoint {
 
     /// Posts a JSON body and feeds the stream that answers it to `answer`, until the answer ended
     /// or the connection did: which of the two, `answer` knows.
-    pub(crate) async fn stream(
+    async fn stream(
         &self,
         path: &str,
         body: String,
@@ -126,11 +161,15 @@ impl Endpoint {
     fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, Fault> {
         let client = self.client.get(&self.address, &self.limits)?;
         let mut request = client.request(method, self.address.join(path));
+        for (name, value) in self.manners.headers {
+            request = request.header(*name, *value);
+        }
         if let Some(key) = &self.key {
-            let mut value = HeaderValue::from_str(&key.bearer())
+            let (name, value) = key.header(self.manners.key);
+            let mut value = HeaderValue::from_str(&value)
                 .expect("a key holds only characters that a header may hold");
             value.set_sensitive(true);
-            request = request.header(AUTHORIZATION, value);
+            request = request.header(name, value);
         }
         Ok(request)
     }

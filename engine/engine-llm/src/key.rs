@@ -4,6 +4,16 @@
 #[derive(Clone)]
 pub(crate) struct Key(String);
 
+/// In which header a wire wants the key.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum KeyStyle {
+    /// `Authorization: Bearer`.
+    #[default]
+    Bearer,
+    /// `x-api-key`.
+    ApiKey,
+}
+
 /// The text cannot be sent as a key: it is blank, or holds characters no header may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is blank or holds characters that cannot be sent in a header")]
@@ -23,9 +33,12 @@ impl Key {
         }
     }
 
-    /// The header that carries it.
-    pub(crate) fn bearer(&self) -> String {
-        format!("Bearer {}", self.0)
+    /// The header that carries it, and its value.
+    pub(crate) fn header(&self, style: KeyStyle) -> (&'static str, String) {
+        match style {
+            KeyStyle::Bearer => ("authorization", format!("Bearer {}", self.0)),
+            KeyStyle::ApiKey => ("x-api-key", self.0.clone()),
+        }
     }
 
     /// Blots it out of a text: some providers repeat the key they refuse.
@@ -49,7 +62,12 @@ mod tests {
     #[test]
     fn a_key_is_taken_without_the_space_around_it() {
         let key = Key::new(" sk-1\n").expect("a usable key");
-        assert_eq!(key.bearer(), "Bearer sk-1");
+        let bearer = key.header(KeyStyle::Bearer);
+        assert_eq!(bearer, ("authorization", "Bearer sk-1".to_owned()));
+        assert_eq!(
+            key.header(KeyStyle::ApiKey),
+            ("x-api-key", "sk-1".to_owned())
+        );
     }
 
     #[test]

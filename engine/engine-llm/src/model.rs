@@ -5,7 +5,7 @@ use crate::errors::ModelError;
 use engine_core::ids::{AgentId, Tokens};
 use engine_core::message::Message;
 use engine_core::provider::ModelLimits;
-use engine_core::request::{ModelRequest, ModelResponse};
+use engine_core::request::{Effort, ModelRequest, ModelResponse};
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -46,6 +46,7 @@ pub struct Prepared {
     agent: AgentId,
     turn: u32,
     body: String,
+    budgeted: Option<Effort>,
 }
 
 impl Prepared {
@@ -63,7 +64,22 @@ impl Prepared {
             agent: request.agent.clone(),
             turn: u32::try_from(answers).unwrap_or(u32::MAX).saturating_add(1),
             body,
+            budgeted: None,
         }
+    }
+
+    /// The same, with thinking whose size depends on the output limit.
+    #[must_use]
+    pub(crate) fn with_budgeted(self, effort: Option<Effort>) -> Self {
+        Self {
+            budgeted: effort,
+            ..self
+        }
+    }
+
+    /// How hard the model is to be told to think once the output limit is known.
+    pub(crate) fn budgeted(&self) -> Option<Effort> {
+        self.budgeted
     }
 
     /// Whose request it is.

@@ -7,6 +7,7 @@ use crate::chat_model::ChatModel;
 use crate::http::{BadAddress, Endpoint, PlainHttp};
 use crate::key::{Key, UnusableKey};
 use crate::limits::Limits;
+use crate::messages_model::MessagesModel;
 use crate::models::{KnownModel, Models};
 use crate::scripted::{Script, ScriptError};
 use engine_core::provider::{ProviderSpec, Server, Wire};
@@ -90,6 +91,15 @@ pub const ROWS: &[Row] = &[
         key_env: Some("OPENAI_API_KEY"),
         dialect: NEWER_LIMIT,
         models: OPENAI_MODELS,
+    },
+    Row {
+        id: "anthropic",
+        aliases: &["claude"],
+        wire: Wire::Anthropic,
+        base_url: "https://api.anthropic.com",
+        key_env: Some("ANTHROPIC_API_KEY"),
+        dialect: PLAIN,
+        models: &[],
     },
     Row {
         id: "deepseek",
@@ -248,11 +258,11 @@ pub fn build_within(
     plain: PlainHttp,
     limits: Limits,
 ) -> Result<Arc<dyn Model>, BuildError> {
-    let (wire, server) = match spec {
+    let server = match spec {
         ProviderSpec::Scripted { script } => {
             return Ok(Arc::new(Script::open(Path::new(script))?));
         }
-        ProviderSpec::Openai(server) => (Wire::Openai, server),
+        ProviderSpec::Openai(server) | ProviderSpec::Anthropic(server) => server,
     };
     let endpoint = Endpoint::new(&server.base_url, plain, limits)?;
     let endpoint = match &server.key_env {
@@ -266,8 +276,9 @@ pub fn build_within(
         said: server.limits(),
         known: at_host(endpoint.host()).map_or(&[], |row| row.models),
     };
-    Ok(match wire {
-        Wire::Openai => Arc::new(ChatModel {
+    Ok(match spec {
+        ProviderSpec::Anthropic(_) => Arc::new(MessagesModel::new(endpoint, models)),
+        _ => Arc::new(ChatModel {
             dialect: dialect_of(endpoint.host()),
             endpoint,
             models,

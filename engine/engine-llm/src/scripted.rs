@@ -5,6 +5,7 @@ mod turns;
 
 pub use turns::ScriptError;
 
+use crate::arguments::arguments;
 use crate::chat::{self, Dialect};
 use crate::errors::{Fault, ModelError, Seen, told};
 use crate::retry_after::Hints;
@@ -134,7 +135,7 @@ impl Turn {
             blocks.push(Block::Call(ToolCall {
                 id: CallId(id.unwrap_or_else(|| format!("call_{}_{}", self.turn, at + 1))),
                 name: call.name.clone(),
-                arguments: chat::arguments(call.arguments_text()),
+                arguments: arguments(call.arguments_text()),
             }));
         }
         let by_calls = if self.calls.is_empty() {

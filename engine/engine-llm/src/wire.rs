@@ -4,6 +4,7 @@
 use crate::StreamEvent;
 use crate::errors::{Fault, Seen};
 use crate::sse::Event;
+use engine_core::request::ModelResponse;
 
 /// Puts the events of one stream together.
 pub trait Assemble: Send {
@@ -19,6 +20,15 @@ pub trait Assemble: Send {
 
     /// Whether anything of the answer has come.
     fn seen(&self) -> Seen;
+
+    /// The answer, when nothing more will come.
+    ///
+    /// # Errors
+    /// [`Fault::StreamCut`] when the stream did not say that it is whole; else the fault that shows
+    /// only in the whole.
+    fn finish(self) -> Result<ModelResponse, Fault>
+    where
+        Self: Sized;
 }
 
 /// How far a stream is after an event.

@@ -170,9 +170,9 @@ pub(crate) static WORKSPACE: &[Key] = &[
 pub(crate) static PROVIDER: &[Key] = &[
     Key::new(
         "kind",
-        Shape::Choice(&["openai", "scripted"]),
-        "How it is spoken to: `openai` is chat completions over HTTP, `scripted` plays back a file \
-         and asks nobody.",
+        Shape::Choice(&["openai", "anthropic", "scripted"]),
+        "How it is spoken to: `openai` is chat completions over HTTP, `anthropic` is messages over \
+         HTTP, `scripted` plays back a file and asks nobody.",
     )
     .required()
     .example("\"openai\"")
@@ -180,14 +180,15 @@ pub(crate) static PROVIDER: &[Key] = &[
     Key::new(
         "base_url",
         Shape::BaseUrl,
-        "Only for `openai`, where it must be there: the URL before `/chat/completions`.",
+        "Not for `scripted`; elsewhere it must be there: the URL before `/chat/completions` or \
+         `/v1/messages`.",
     )
     .example("\"http://127.0.0.1:11434/v1\"")
     .also(&["url", "endpoint", "api_base", "host"]),
     Key::new(
         "key_env",
         Shape::Variable,
-        "Only for `openai`: the environment variable that holds the key, never the key itself.",
+        "Not for `scripted`: the environment variable that holds the key, never the key itself.",
     )
     .default("no key is sent")
     .example("\"LOCAL_KEY\"")

@@ -51,13 +51,8 @@ pub(crate) static NOT_YET: &[NotYet] = &[
     key("workspace.setup", "put the command first in `check`"),
     value(
         "provider.kind",
-        "anthropic",
-        "use a server that speaks chat completions: kind = \"openai\"",
-    ),
-    value(
-        "provider.kind",
         "responses",
-        "use a server that speaks chat completions: kind = \"openai\"",
+        "use kind = \"openai\": most servers speak chat completions too",
     ),
     value("role.access", "full", "use access = \"write\""),
 ];

@@ -24,18 +24,18 @@ pub(crate) fn base_url(key: &str, text: &str, around: &Surroundings<'_>) -> Resu
     };
     if url.contains(['?', '#']) {
         return Err(Fault::bad("a base URL has no `?` and no `#`")
-            .hint("only what stands before `/chat/completions`")
+            .hint("only what stands before `/chat/completions` or `/v1/messages`")
             .secret());
     }
     check_scheme(parts.scheme, host, around.insecure_http)?;
     let url = url.trim_end_matches('/');
-    match url.strip_suffix("/chat/completions") {
-        Some(base) => {
-            Err(Fault::bad("a base URL ends before `/chat/completions`")
-                .suggest(Some(base.to_owned())))
+    for added in ["/chat/completions", "/v1/messages"] {
+        if let Some(base) = url.strip_suffix(added) {
+            return Err(Fault::bad(format!("a base URL ends before `{added}`"))
+                .suggest(Some(base.to_owned())));
         }
-        None => Ok(url.to_owned()),
     }
+    Ok(url.to_owned())
 }
 
 /// Host and port of a URL, as the plan shows where a key goes.
@@ -160,6 +160,10 @@ mod tests {
         check(
             "https://host/v1/chat/completions",
             Err("a base URL ends before `/chat/completions`"),
+        );
+        check(
+            "https://host/v1/messages",
+            Err("a base URL ends before `/v1/messages`"),
         );
     }
 

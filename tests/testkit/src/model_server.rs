@@ -15,14 +15,15 @@
 
 mod connection;
 mod gate;
+mod memory;
 mod reply;
 mod request;
 mod rules;
 mod script;
 
 pub use gate::Gate;
-pub use reply::{Reply, sse};
-pub use request::RequestView;
+pub use reply::{Reply, named_sse, sse};
+pub use request::{RequestView, Wire};
 pub use rules::broken_rule;
 pub use script::Script;
 
@@ -70,12 +71,19 @@ struct Shared {
     /// What a connection test is answered.
     probe: Reply,
     seen: Mutex<Seen>,
+    memory: Mutex<memory::Memory>,
     changed: Condvar,
 }
 
 impl Shared {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen
+            .lock()
+            .expect("no thread panics while it holds this lock")
+    }
+
+    fn memory(&self) -> MutexGuard<'_, memory::Memory> {
+        self.memory
             .lock()
             .expect("no thread panics while it holds this lock")
     }
@@ -126,6 +134,7 @@ impl ModelServer {
             handler,
             probe,
             seen: Mutex::default(),
+            memory: Mutex::default(),
             changed: Condvar::new(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -86,7 +86,7 @@ impl Turn {
         match stop {
             Stop::OutputLimit => return Some(words::CUT.to_owned()),
             Stop::Filtered => return Some(words::WITHHELD.to_owned()),
-            Stop::End | Stop::Calls => {}
+            Stop::End | Stop::Calls | Stop::Paused => {}
         }
         let arguments = match &call.arguments {
             Arguments::Object(text) => text,

@@ -25,6 +25,8 @@ pub(super) const WAS_EMPTY: &str =
 /// To go on after a text that the output limit cut.
 pub(super) const WAS_CUT: &str = "The output limit cut your answer. Give your final message again, \
     shorter, or go on in smaller pieces.";
+/// To go on after an answer that the provider paused.
+pub(super) const WAS_PAUSED: &str = "Your answer was paused. Go on where it ended.";
 /// To ask a reviewer for what it left out.
 pub(super) const WANTS_VERDICT: &str = "The review is not complete. Call `verdict` now, with your \
     findings.";

@@ -73,6 +73,44 @@ impl Assemble for Assembler {
             Seen::Content
         }
     }
+
+    /// The answer, when nothing more will come.
+    ///
+    /// # Errors
+    /// [`Fault::StreamCut`] when neither a finish reason came nor an end mark after some content;
+    /// [`Fault::Busy`] when the provider gave `error` as its reason; [`Fault::Protocol`] for a call
+    /// without a name.
+    fn finish(mut self) -> Result<ModelResponse, Fault> {
+        let whole = self.finish_reason.is_some() || (self.done && !self.parts.is_empty());
+        if !whole {
+            return Err(Fault::StreamCut {
+                cause: "it ended without its end mark".to_owned(),
+            });
+        }
+        let mut blocks = Vec::with_capacity(self.parts.len());
+        for part in std::mem::take(&mut self.parts) {
+            match part {
+                Part::Text(text) if text.trim().is_empty() => {}
+                Part::Text(text) => blocks.push(Block::Text { text }),
+                Part::Reasoning(text) => blocks.push(Block::Reasoning { text, signed: None }),
+                Part::Call(position) => blocks.extend(self.calls.finish(position).map(Block::Call)),
+            }
+        }
+        let mut answer = Answer {
+            blocks,
+            stop: Stop::End,
+        };
+        if answer.calls().any(|call| call.name.is_empty()) {
+            return Err(Fault::Protocol {
+                detail: "a tool call has no name".to_owned(),
+            });
+        }
+        answer.stop = stop(self.finish_reason.as_deref(), &answer)?;
+        Ok(ModelResponse {
+            answer,
+            usage: self.usage,
+        })
+    }
 }
 
 impl Assembler {
@@ -121,44 +159,6 @@ impl Assembler {
         } else {
             self.parts.push(Part::Reasoning(more.to_owned()));
         }
-    }
-
-    /// The answer, when nothing more will come.
-    ///
-    /// # Errors
-    /// [`Fault::StreamCut`] when neither a finish reason came nor an end mark after some content;
-    /// [`Fault::Busy`] when the provider gave `error` as its reason; [`Fault::Protocol`] for a call
-    /// without a name.
-    pub fn finish(mut self) -> Result<ModelResponse, Fault> {
-        let whole = self.finish_reason.is_some() || (self.done && !self.parts.is_empty());
-        if !whole {
-            return Err(Fault::StreamCut {
-                cause: "it ended without its end mark".to_owned(),
-            });
-        }
-        let mut blocks = Vec::with_capacity(self.parts.len());
-        for part in std::mem::take(&mut self.parts) {
-            match part {
-                Part::Text(text) if text.trim().is_empty() => {}
-                Part::Text(text) => blocks.push(Block::Text { text }),
-                Part::Reasoning(text) => blocks.push(Block::Reasoning { text, signed: None }),
-                Part::Call(position) => blocks.extend(self.calls.finish(position).map(Block::Call)),
-            }
-        }
-        let mut answer = Answer {
-            blocks,
-            stop: Stop::End,
-        };
-        if answer.calls().any(|call| call.name.is_empty()) {
-            return Err(Fault::Protocol {
-                detail: "a tool call has no name".to_owned(),
-            });
-        }
-        answer.stop = stop(self.finish_reason.as_deref(), &answer)?;
-        Ok(ModelResponse {
-            answer,
-            usage: self.usage,
-        })
     }
 }
 

@@ -2,17 +2,13 @@
 //! arguments that are not a JSON object: servers refuse the whole conversation for one of them.
 
 use super::dialect::{Dialect, LimitField, ReasoningBack, UsageReport};
+use crate::arguments::{NO_OUTPUT, is_blank, object_text, schema_of};
 use engine_core::ids::Tokens;
-use engine_core::message::{Answer, Arguments, Block, Message, ToolCall, ToolResult};
+use engine_core::message::{Answer, Block, Message, ToolCall, ToolResult};
 use engine_core::request::{Effort, ModelRequest};
 use engine_core::tool::ToolSpec;
 use serde::Serialize;
 use serde_json::value::RawValue;
-
-/// What stands in for a result without any visible character.
-const NO_OUTPUT: &str = "(no output)";
-/// What stands in for arguments that were empty or no JSON object.
-const NO_ARGUMENTS: &str = "{}";
 
 /// The body of a request without its output limit: a JSON object.
 #[must_use]
@@ -119,17 +115,12 @@ struct OfferedFunction<'a> {
 
 impl<'a> Tool<'a> {
     fn of(spec: &'a ToolSpec) -> Self {
-        let parameters = RawValue::from_string(spec.parameters.clone()).unwrap_or_else(|error| {
-            tracing::warn!(tool = spec.name, %error, "the schema of a tool is not JSON");
-            RawValue::from_string(r#"{"type":"object"}"#.to_owned())
-                .expect("a literal JSON object is JSON")
-        });
         Self {
             kind: "function",
             function: OfferedFunction {
                 name: &spec.name,
                 description: &spec.description,
-                parameters,
+                parameters: schema_of(spec),
             },
         }
     }
@@ -199,16 +190,12 @@ fn reasoning_of(answer: &Answer) -> Option<String> {
 }
 
 fn call(call: &ToolCall) -> Call<'_> {
-    let arguments = match &call.arguments {
-        Arguments::Object(text) if !is_blank(text) => text,
-        Arguments::Object(_) | Arguments::Invalid { .. } => NO_ARGUMENTS,
-    };
     Call {
         id: &call.id.0,
         kind: "function",
         function: CalledFunction {
             name: &call.name,
-            arguments,
+            arguments: object_text(&call.arguments),
         },
     }
 }
@@ -222,8 +209,4 @@ fn tool(result: &ToolResult) -> Said<'_> {
             &result.text
         },
     }
-}
-
-fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
 }

@@ -2,8 +2,9 @@
 //! Never makes an id unique: the turn machine does, which knows the whole attempt.
 
 use super::chunk::Piece;
+use crate::arguments::{arguments, parse_object};
 use engine_core::ids::CallId;
-use engine_core::message::{Arguments, ToolCall};
+use engine_core::message::ToolCall;
 
 /// The calls of an answer that is still coming.
 #[derive(Debug, Default)]
@@ -167,24 +168,4 @@ fn arguments_text(piece: &Piece<'_>) -> Result<String, serde_json::Error> {
         Some(text) if text.starts_with('"') => serde_json::from_str(text),
         Some(value) => Ok(value.to_owned()),
     }
-}
-
-/// Judges a whole argument text. Blank counts as `{}`.
-#[must_use]
-pub fn arguments(text: String) -> Arguments {
-    if text.trim().is_empty() {
-        return Arguments::Object("{}".to_owned());
-    }
-    match parse_object(&text) {
-        Ok(()) => Arguments::Object(text),
-        Err(error) => Arguments::Invalid {
-            error: error.to_string(),
-            raw: text,
-        },
-    }
-}
-
-/// Parses in full, as a server will do when the text comes back to it.
-fn parse_object(text: &str) -> Result<(), serde_json::Error> {
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).map(drop)
 }

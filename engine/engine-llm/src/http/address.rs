@@ -90,6 +90,12 @@ impl Address {
         self.base.scheme() == "http"
     }
 
+    /// Whether the path of the base ends with this part.
+    pub(super) fn ends_with(&self, part: &str) -> bool {
+        let path = self.base.path().trim_end_matches('/');
+        path.rsplit('/').next() == Some(part)
+    }
+
     /// The URL of a path below the base; a query of the base stays.
     pub(super) fn join(&self, path: &str) -> Url {
         let mut url = self.base.clone();

@@ -1,15 +1,13 @@
 //! Conversations as bodies: nothing that a server would refuse ever leaves.
 
-use crate::support::{agent, request, user};
-use engine_core::ids::{CallId, Tokens};
-use engine_core::message::{
-    Answer, Arguments, Block, Message, Stop, ToolCall, ToolResult, ToolStatus,
-};
+use crate::support::{agent, answer, call, object, request, results, text, user};
+use engine_core::ids::Tokens;
+use engine_core::message::{Arguments, Block, Message};
 use engine_core::request::Effort;
 use engine_core::tool::{EffectClass, ToolSpec};
 use engine_llm::chat::{self, Dialect, LimitField, ReasoningBack, UsageReport};
 use serde_json::Value;
-use testkit::model_server::broken_rule;
+use testkit::model_server::{Wire, broken_rule};
 
 /// The body with its limit, found good by the rules of real servers.
 fn body(messages: &[Message], dialect: Dialect) -> Value {
@@ -17,7 +15,7 @@ fn body(messages: &[Message], dialect: Dialect) -> Value {
     let body = chat::body(&request(&agent, messages), dialect);
     let body = chat::with_output_limit(&body, Tokens(1_024), dialect.limit);
     let body = serde_json::from_str(&body).expect("a body is JSON");
-    assert_eq!(broken_rule(&body), None, "{body:#}");
+    assert_eq!(broken_rule(Wire::Chat, &body), None, "{body:#}");
     body
 }
 
@@ -27,42 +25,6 @@ fn check(messages: &[Message], expected: &[&str]) {
     let sent = body["messages"].as_array().expect("a list of messages");
     let sent: Vec<String> = sent.iter().skip(1).map(Value::to_string).collect();
     assert_eq!(sent, expected);
-}
-
-fn answer(blocks: Vec<Block>) -> Message {
-    Message::Model(Answer {
-        blocks,
-        stop: Stop::End,
-    })
-}
-
-fn text(text: &str) -> Block {
-    Block::Text {
-        text: text.to_owned(),
-    }
-}
-
-fn call(id: &str, arguments: Arguments) -> Block {
-    Block::Call(ToolCall {
-        id: CallId(id.to_owned()),
-        name: "read".to_owned(),
-        arguments,
-    })
-}
-
-fn object(text: &str) -> Arguments {
-    Arguments::Object(text.to_owned())
-}
-
-fn results(results: &[(&str, &str)]) -> Message {
-    let result = |(call, text): &(&str, &str)| ToolResult {
-        call: CallId((*call).to_owned()),
-        text: (*text).to_owned(),
-        status: ToolStatus::Ok,
-    };
-    Message::Results {
-        results: results.iter().map(result).collect(),
-    }
 }
 
 #[test]
@@ -208,5 +170,5 @@ fn tools_and_effort_are_in_the_body_and_the_limit_is_last() {
     let whole = chat::with_output_limit(&body, Tokens(7), LimitField::MaxTokens);
     insta::assert_snapshot!(whole, @r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"go"}],"tools":[{"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type": "object"}}},{"type":"function","function":{"name":"odd","description":"Reads.","parameters":{"type":"object"}}}],"stream":true,"stream_options":{"include_usage":true},"reasoning_effort":"high","max_tokens":7}"#);
     let value: Value = serde_json::from_str(&whole).expect("a body is JSON");
-    assert_eq!(broken_rule(&value), None);
+    assert_eq!(broken_rule(Wire::Chat, &value), None);
 }

@@ -3,5 +3,7 @@
 mod chat_body;
 mod chat_stream;
 mod http;
+mod messages_body;
+mod messages_stream;
 mod scripted;
 mod support;

@@ -1,7 +1,9 @@
 //! Values that several of these tests need, and answers as one line of text.
 
-use engine_core::ids::{AgentId, AttemptNo, StepNo, Tokens};
-use engine_core::message::{Arguments, Block, Message};
+use engine_core::ids::{AgentId, AttemptNo, CallId, StepNo, Tokens};
+use engine_core::message::{
+    Answer, Arguments, Block, Message, Stop, ToolCall, ToolResult, ToolStatus,
+};
 use engine_core::request::{ModelRequest, ModelResponse};
 
 /// The agent whose requests these are.
@@ -30,6 +32,47 @@ pub(crate) fn request<'a>(agent: &'a AgentId, messages: &'a [Message]) -> ModelR
 pub(crate) fn user(text: &str) -> Message {
     Message::User {
         text: text.to_owned(),
+    }
+}
+
+/// What the model says.
+pub(crate) fn answer(blocks: Vec<Block>) -> Message {
+    Message::Model(Answer {
+        blocks,
+        stop: Stop::End,
+    })
+}
+
+/// A text.
+pub(crate) fn text(text: &str) -> Block {
+    Block::Text {
+        text: text.to_owned(),
+    }
+}
+
+/// A call of the tool `read`.
+pub(crate) fn call(id: &str, arguments: Arguments) -> Block {
+    Block::Call(ToolCall {
+        id: CallId(id.to_owned()),
+        name: "read".to_owned(),
+        arguments,
+    })
+}
+
+/// Arguments that are a JSON object.
+pub(crate) fn object(text: &str) -> Arguments {
+    Arguments::Object(text.to_owned())
+}
+
+/// What became of calls: id and text.
+pub(crate) fn results(results: &[(&str, &str)]) -> Message {
+    let result = |(call, text): &(&str, &str)| ToolResult {
+        call: CallId((*call).to_owned()),
+        text: (*text).to_owned(),
+        status: ToolStatus::Ok,
+    };
+    Message::Results {
+        results: results.iter().map(result).collect(),
     }
 }
 

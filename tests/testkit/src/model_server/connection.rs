@@ -50,8 +50,13 @@ async fn serve(socket: &mut TcpStream, shared: &Shared) -> io::Result<()> {
             continue;
         }
         let in_flight = InFlight::begin(shared, &request);
-        let reply = match broken_rule(&request.json) {
-            None => (shared.handler)(&request),
+        let broken = broken_rule(request.wire(), &request.json);
+        let reply = match broken.or_else(|| shared.memory().changed(&request)) {
+            None => {
+                let reply = (shared.handler)(&request);
+                shared.memory().note(&request, &reply);
+                reply
+            }
             Some(rule) => {
                 let reply = Reply::refusal(400, &format!("rule broken: {rule}"));
                 shared.change(|seen| seen.broken_rules.push(rule));

@@ -1,23 +1,21 @@
 //! What the server answers: a well-formed answer, a refusal, or exact bytes with exact faults.
 
+mod chat;
+mod messages;
+
 use super::gate::Gate;
-use super::request::RequestView;
+use super::request::{RequestView, Wire};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// An answer to one request.
+/// An answer to one request: first the events of a whole answer, if there is one, then the steps.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) before: Option<Gate>,
-    body: Body,
-}
-
-#[derive(Debug, Clone)]
-enum Body {
-    Answer(Answer),
-    Steps(Vec<Step>),
+    answer: Option<Answer>,
+    steps: Vec<Step>,
 }
 
 /// One thing that the server does while it answers.
@@ -37,12 +35,35 @@ pub(super) enum Step {
     Reset,
 }
 
+/// What the model says, whatever the wire.
 #[derive(Debug, Clone)]
-struct Answer {
+pub(super) struct Answer {
+    thoughts: Vec<Thought>,
     text: String,
     calls: Vec<(String, String)>,
     usage: Usage,
     finish_reason: Option<String>,
+    end: End,
+}
+
+/// Reasoning, as the messages wire signs it.
+#[derive(Debug, Clone)]
+pub(super) enum Thought {
+    /// A text and its signature.
+    Signed(String, String),
+    /// What only the provider can read.
+    Redacted(String),
+}
+
+/// How much of the end of an answer is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The reason and the mark.
+    Whole,
+    /// The reason, no mark.
+    NoMark,
+    /// Neither.
+    Missing,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,11 +88,13 @@ impl Reply {
     #[must_use]
     pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let own = |(name, arguments): (&str, &str)| (name.to_owned(), arguments.to_owned());
-        Self::ok(Body::Answer(Answer {
+        Self::ok(Some(Answer {
+            thoughts: Vec::new(),
             text: String::new(),
             calls: calls.into_iter().map(own).collect(),
             usage: Usage::Estimated,
             finish_reason: None,
+            end: End::Whole,
         }))
     }
 
@@ -89,7 +112,7 @@ impl Reply {
     /// A stream of exact bytes: continue with [`Self::send`] and the faults.
     #[must_use]
     pub fn bytes() -> Self {
-        Self::ok(Body::Steps(Vec::new()))
+        Self::ok(None)
     }
 
     /// What a connection test gets: an empty list of models.
@@ -98,13 +121,40 @@ impl Reply {
         list.header("content-type", "application/json")
     }
 
-    fn ok(body: Body) -> Self {
+    fn ok(answer: Option<Answer>) -> Self {
         Self {
             status: 200,
             headers: Vec::new(),
             before: None,
-            body,
+            answer,
+            steps: Vec::new(),
         }
+    }
+
+    /// Thinks before it speaks, and signs it where the wire has signatures.
+    #[must_use]
+    pub fn thinking(self, text: &str, signature: &str) -> Self {
+        let thought = Thought::Signed(text.to_owned(), signature.to_owned());
+        self.with_answer(|answer| answer.thoughts.push(thought))
+    }
+
+    /// Thinks what only the provider can read; only the messages wire has that.
+    #[must_use]
+    pub fn redacted(self, data: &str) -> Self {
+        let thought = Thought::Redacted(data.to_owned());
+        self.with_answer(|answer| answer.thoughts.push(thought))
+    }
+
+    /// Leaves the mark at the end of the stream out.
+    #[must_use]
+    pub fn without_mark(self) -> Self {
+        self.with_answer(|answer| answer.end = End::NoMark)
+    }
+
+    /// Leaves out what says that the answer is whole.
+    #[must_use]
+    pub fn without_end(self) -> Self {
+        self.with_answer(|answer| answer.end = End::Missing)
     }
 
     /// Adds text to an answer.
@@ -125,7 +175,7 @@ impl Reply {
         self.with_answer(|answer| answer.usage = Usage::Unreported)
     }
 
-    /// Ends with another reason than the fitting one.
+    /// Ends with another reason than the fitting one, in the words of chat completions.
     #[must_use]
     pub fn finish_reason(self, reason: &str) -> Self {
         self.with_answer(|answer| answer.finish_reason = Some(reason.to_owned()))
@@ -189,27 +239,31 @@ impl Reply {
     }
 
     fn with_answer(mut self, change: impl FnOnce(&mut Answer)) -> Self {
-        match &mut self.body {
-            Body::Answer(answer) => change(answer),
-            Body::Steps(_) => panic!("these are exact bytes, not an answer that can be changed"),
-        }
+        let answer = self.answer.as_mut();
+        change(answer.expect("these are exact bytes, not an answer that can be changed"));
         self
     }
 
     fn step(mut self, step: Step) -> Self {
-        match &mut self.body {
-            Body::Steps(steps) => steps.push(step),
-            Body::Answer(_) => panic!("this is a whole answer: start from Reply::bytes()"),
-        }
+        self.steps.push(step);
         self
+    }
+
+    /// The thoughts of its answer as the messages wire wants them back.
+    pub(super) fn thoughts(&self) -> Vec<Value> {
+        let thoughts = self.answer.iter().flat_map(|answer| &answer.thoughts);
+        thoughts.map(Thought::sent_back).collect()
     }
 
     /// What is done for this request after the head.
     pub(super) fn into_steps(self, request: &RequestView) -> Vec<Step> {
-        match self.body {
-            Body::Steps(steps) => steps,
-            Body::Answer(answer) => answer.into_steps(request),
-        }
+        let events = match (&self.answer, request.wire()) {
+            (None, _) => Vec::new(),
+            (Some(answer), Wire::Chat) => chat::events(answer, request),
+            (Some(answer), Wire::Messages) => messages::events(answer, request),
+        };
+        let events = events.into_iter().map(|e| Step::Send(e.into_bytes()));
+        events.chain(self.steps).collect()
     }
 }
 
@@ -220,59 +274,50 @@ pub fn sse(data: impl std::fmt::Display) -> String {
     format!("data: {data}\n\n")
 }
 
+/// One event of a stream with this name and data.
+#[must_use]
+pub fn named_sse(name: &str, data: impl std::fmt::Display) -> String {
+    format!("event: {name}\n{}", sse(data))
+}
+
+impl Thought {
+    fn sent_back(&self) -> Value {
+        match self {
+            Self::Signed(text, signature) => {
+                json!({"type": "thinking", "thinking": text, "signature": signature})
+            }
+            Self::Redacted(data) => json!({"type": "redacted_thinking", "data": data}),
+        }
+    }
+}
+
 impl Answer {
-    fn into_steps(self, request: &RequestView) -> Vec<Step> {
-        let mut events = vec![chunk(&json!({"role": "assistant", "content": null}))];
-        let words = self.text.split_inclusive(' ');
-        events.extend(words.map(|word| chunk(&json!({"content": word}))));
-        for (index, (name, arguments)) in self.calls.iter().enumerate() {
-            let id = format!("call_{}_{}", request.turn(), index + 1);
-            let function = json!({"name": name, "arguments": ""});
-            let opening = json!({"index": index, "id": id, "type": "function",
-                                 "function": function});
-            events.push(chunk(&json!({"tool_calls": [opening]})));
-            for piece in halves(arguments) {
-                let more = json!({"index": index, "function": {"arguments": piece}});
-                events.push(chunk(&json!({"tool_calls": [more]})));
+    fn call_id(&self, request: &RequestView, index: usize) -> String {
+        format!("call_{}_{}", request.turn(), index + 1)
+    }
+
+    /// Input and output tokens, where they are reported.
+    fn tokens(&self, request: &RequestView) -> Option<(u64, u64)> {
+        let calls: usize = self.calls.iter().map(|(n, a)| n.len() + a.len()).sum();
+        match self.usage {
+            Usage::Unreported => None,
+            Usage::Exact { input, output } => Some((input, output)),
+            Usage::Estimated => {
+                let quarter = |bytes: usize| bytes as u64 / 4 + 1;
+                let output = quarter(self.text.len() + calls);
+                Some((quarter(request.body.len()), output))
             }
         }
+    }
+
+    fn reason(&self) -> &str {
         let fitting = if self.calls.is_empty() {
             "stop"
         } else {
             "tool_calls"
         };
-        let reason = self.finish_reason.as_deref().unwrap_or(fitting);
-        events.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}));
-        events.extend(self.usage(request));
-        let mut steps: Vec<Step> = events
-            .iter()
-            .map(|event| Step::Send(sse(event).into_bytes()))
-            .collect();
-        steps.push(Step::Send(sse("[DONE]").into_bytes()));
-        steps
+        self.finish_reason.as_deref().unwrap_or(fitting)
     }
-
-    fn usage(&self, request: &RequestView) -> Option<Value> {
-        let calls: usize = self.calls.iter().map(|(n, a)| n.len() + a.len()).sum();
-        let (input, output) = match self.usage {
-            Usage::Unreported => return None,
-            Usage::Exact { input, output } => (input, output),
-            Usage::Estimated => {
-                let quarter = |bytes: usize| bytes as u64 / 4 + 1;
-                (
-                    quarter(request.body.len()),
-                    quarter(self.text.len() + calls),
-                )
-            }
-        };
-        let usage = json!({"prompt_tokens": input, "completion_tokens": output,
-                           "total_tokens": input + output});
-        Some(json!({"choices": [], "usage": usage}))
-    }
-}
-
-fn chunk(delta: &Value) -> Value {
-    json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]})
 }
 
 /// The text in two pieces, cut at a character near the middle.
