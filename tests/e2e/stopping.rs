@@ -1,12 +1,11 @@
 //! Stopping a run from outside, and going on with it: nothing is lost, nothing is left running.
 
 use crate::environment::TestEnvironment;
+use crate::reading::Run;
 use crate::wait::eventually;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Stdio};
 use testkit::model_server::{Gate, ModelServer, Reply, Script, sse};
 
 /// Two tasks side by side: one that will be in a command, one in the middle of an answer.
@@ -29,71 +28,6 @@ id = "talker"
 role = "scout"
 prompt = "TALK"
 "#;
-
-/// A run in its own process, read record by record.
-struct Run {
-    child: Child,
-    records: BufReader<ChildStdout>,
-    seen: Vec<Value>,
-}
-
-impl Run {
-    fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
-        let mut child = environment
-            .command(&[arguments, &["--json"]].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let stdout = child.stdout.take().expect("a pipe");
-        Self {
-            child,
-            records: BufReader::new(stdout),
-            seen: Vec::new(),
-        }
-    }
-
-    /// Reads on until a record fits; that record.
-    fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            let record = self.next().expect("the run goes on until then");
-            if fits(&record) {
-                return record;
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        let read = self.records.read_line(&mut line).expect("a line of text");
-        (read > 0).then(|| {
-            let record: Value = serde_json::from_str(&line).expect("JSON");
-            self.seen.push(record.clone());
-            record
-        })
-    }
-
-    /// Reads what it says to people until a line holds this text.
-    fn until_said(&mut self, text: &str) {
-        let talk = self.child.stderr.as_mut().expect("a pipe");
-        let mut lines = BufReader::new(talk).lines();
-        let found = lines.any(|line| line.is_ok_and(|line| line.contains(text)));
-        assert!(found, "it never said `{text}`");
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a pid");
-        let pid = Pid::from_raw(pid).expect("a pid above 0");
-        kill_process(pid, signal).expect("a process of ours");
-    }
-
-    /// Waits for the end: the exit code, and every record.
-    fn end(mut self) -> (Option<i32>, Vec<Value>) {
-        while self.next().is_some() {}
-        let status = self.child.wait().expect("an end");
-        (status.code(), self.seen)
-    }
-}
 
 /// A server under which both tasks of [`ROSTER`] are under way until they are stopped. Asked again, the
 /// talker answers at once, and without `NAP` the sleeper's command, run again, ends at once.

@@ -19,6 +19,7 @@ mod repository;
 mod roster_file;
 mod runs;
 mod surroundings;
+mod wishes;
 
 use app::App;
 use arguments::{Arguments, Format};

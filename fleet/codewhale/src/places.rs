@@ -2,6 +2,8 @@
 //! or reads a file, apart from asking whether `~/.codewhale` is there.
 
 use crate::surroundings::Surroundings;
+use fleet_runtime::socket::Folders;
+use rustix::process::geteuid;
 use std::path::{Path, PathBuf};
 
 /// The configuration that an administrator sets; it may only tighten.
@@ -111,6 +113,26 @@ pub(crate) fn runs(around: &Surroundings, common_dir: Option<&Path>) -> Result<P
     }
 }
 
+/// Where the control socket of a run may lie, the best first. A manager takes the first that can be
+/// used, whoever looks for it tries all: the two may have been started in different surroundings.
+pub(crate) fn control(around: &Surroundings) -> Folders {
+    let person = geteuid().as_raw();
+    let given = around.path("XDG_RUNTIME_DIR").map(Path::to_owned);
+    let usual = PathBuf::from(format!("/run/user/{person}"));
+    let lasting = [given, Some(usual)].into_iter().flatten();
+    let temporary = [around.path("TMPDIR"), Some(Path::new("/tmp"))];
+    let own = format!("codewhale-{person}");
+    let mut folders: Vec<PathBuf> = lasting.map(|folder| folder.join("codewhale")).collect();
+    folders.extend(
+        temporary
+            .into_iter()
+            .flatten()
+            .map(|below| below.join(&own)),
+    );
+    folders.dedup();
+    Folders(folders)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +196,28 @@ mod tests {
         assert_eq!(
             message,
             "HOME is not set, so there is no place for runs and worktrees"
+        );
+    }
+
+    #[test]
+    fn sockets_lie_where_only_the_person_gets_and_are_looked_for_in_all_such_places() {
+        let person = geteuid().as_raw();
+        let check = |variables: &[(&str, &str)], expected: &[String]| {
+            let found = control(&Surroundings::with(variables)).0;
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(found, expected);
+        };
+        let usual = format!("/run/user/{person}/codewhale");
+        let last = format!("/tmp/codewhale-{person}");
+        check(&[], &[usual.clone(), last.clone()]);
+        check(
+            &[("XDG_RUNTIME_DIR", "/xdg"), ("TMPDIR", "/mine")],
+            &[
+                "/xdg/codewhale".into(),
+                usual,
+                format!("/mine/codewhale-{person}"),
+                last,
+            ],
         );
     }
 

@@ -112,6 +112,18 @@ impl Runs {
         }
     }
 
+    /// The only run that a manager is at work on, else the only one that is not finished.
+    ///
+    /// # Errors
+    /// When there is none, or several could be meant.
+    pub(crate) fn find_begun(&self) -> Result<RunFolder, Report> {
+        let is_managed = |run: &RunFolder| ledger::holder(&run.path).is_some();
+        if self.all()?.iter().any(is_managed) {
+            return self.find_managed();
+        }
+        self.find_unfinished(None)
+    }
+
     /// The run to go on with: by its id or the beginning of it, else the newest that is not finished.
     ///
     /// # Errors

@@ -32,7 +32,8 @@ impl Journal for ManagerJournal {
             match self.mailbox.send(Input::Admit(ask)).await {
                 Ok(Reply::Granted { max_output }) => Ok(Admission::Granted { max_output }),
                 Ok(Reply::Refused { message }) => Ok(Admission::Refused { reason: message }),
-                Ok(Reply::Accepted | Reply::Wait | Reply::Late(_)) | Err(_) => Err(JournalClosed),
+                Ok(Reply::Accepted | Reply::Wait | Reply::Late(_) | Reply::Declined(_))
+                | Err(_) => Err(JournalClosed),
             }
         })
     }

@@ -11,7 +11,9 @@ mod history;
 mod journal;
 mod mailbox;
 mod manager;
+pub mod socket;
 pub mod store;
+pub mod unmanaged;
 
 pub use control::{Control, StopRequest};
 pub use mailbox::{Mailbox, ManagerGone};

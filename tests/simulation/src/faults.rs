@@ -18,6 +18,8 @@ pub struct Faults {
     pub twice_percent: u64,
     /// Chance that an effect cannot be performed at all.
     pub impossible_percent: u64,
+    /// Chance that a person asks something of the run at each step.
+    pub wish_percent: u64,
     /// Managers after which nothing goes wrong any more, so that every run ends.
     pub max: u32,
 }
@@ -32,6 +34,7 @@ impl Faults {
         overrun_percent: 0,
         twice_percent: 5,
         impossible_percent: 0,
+        wish_percent: 0,
         max: 12,
     };
 
@@ -39,13 +42,14 @@ impl Faults {
     pub const EVERYTHING: Self = Self {
         overrun_percent: 2,
         impossible_percent: 1,
+        wish_percent: 1,
         ..Self::BEARABLE
     };
 
     /// True when no fault of these makes a task end otherwise than it would without faults.
     #[must_use]
     pub fn are_bearable(&self) -> bool {
-        self.overrun_percent == 0 && self.impossible_percent == 0
+        self.overrun_percent == 0 && self.impossible_percent == 0 && self.wish_percent == 0
     }
 }
 

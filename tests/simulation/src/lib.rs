@@ -18,6 +18,7 @@ mod plan;
 mod play;
 mod properties;
 mod random;
+mod wishes;
 mod world;
 
 pub use faults::{Bug, Faults};

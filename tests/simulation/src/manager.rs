@@ -70,6 +70,7 @@ impl Sim {
                 Some(_) => self.restart()?,
                 None if self.strikes(self.faults.kill_percent) => self.crash()?,
                 None if !self.stopping && self.strikes(self.faults.stop_percent) => self.stop(),
+                None if self.strikes(self.faults.wish_percent) => self.wish()?,
                 None => self.step()?,
             }
             self.check_always()?;
@@ -131,6 +132,9 @@ impl Sim {
         self.agents.clear();
         self.stopping = false;
         self.state = self.replay()?;
+        if self.state.run().is_some() && self.strikes(self.faults.wish_percent) {
+            self.wish_unmanaged()?;
+        }
         if self.state.run().is_none() {
             self.input(Input::Open(Box::new(self.opened.clone())))?;
         } else if self.state.is_unfinished() {
@@ -166,7 +170,7 @@ impl Sim {
         Ok(decision.reply)
     }
 
-    fn append(&mut self, records: Vec<Record>) -> Result<(), String> {
+    pub(crate) fn append(&mut self, records: Vec<Record>) -> Result<(), String> {
         let stamp = self.disk.stamp_of_next();
         let records = self.written(records);
         self.disk.append(records.clone());
@@ -179,7 +183,7 @@ impl Sim {
     }
 
     /// Records what the fleet states of its own accord, and notes what is newly owed.
-    fn advance(&mut self) -> Result<(), String> {
+    pub(crate) fn advance(&mut self) -> Result<(), String> {
         if self.stopping {
             let state = &self.state;
             self.under_way
@@ -244,7 +248,9 @@ impl Sim {
         if is_agent {
             return self.agent_step(&agent, effect.task);
         }
-        if self.strikes(self.faults.impossible_percent) {
+        // A branch that was moved before a crash is found moved: that cannot be impossible.
+        let is_done = effect.kind == EffectKind::Land && self.world.landed.contains(&agent.task);
+        if !is_done && self.strikes(self.faults.impossible_percent) {
             self.input(Input::EffectFailed {
                 task: agent.task,
                 message: "it cannot be done".into(),

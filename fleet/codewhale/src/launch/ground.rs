@@ -6,6 +6,7 @@ use crate::places;
 use crate::repository;
 use fleet_core::ids::CommitId;
 use fleet_git::{DemoError, Repo, demo_repo_in};
+use fleet_runtime::socket::Folders;
 
 /// Where a run stands.
 pub(crate) struct Ground {
@@ -13,6 +14,7 @@ pub(crate) struct Ground {
     folder: PathBuf,
     runs: PathBuf,
     worktrees: PathBuf,
+    control: Folders,
 }
 
 impl Ground {
@@ -32,6 +34,7 @@ impl Ground {
                 folder: around.folder.clone(),
                 runs: places::runs(around, None)?,
                 worktrees: places::state(around)?.join("worktrees"),
+                control: places::control(around),
             }),
         }
     }
@@ -71,6 +74,7 @@ impl Ground {
             folder: repo.toplevel().to_owned(),
             runs: places::runs(around, Some(repo.git_common_dir()))?,
             worktrees: places::state(around)?.join("worktrees"),
+            control: places::control(around),
             repo: Some(repo),
         })
     }
@@ -93,6 +97,11 @@ impl Ground {
     /// The folder for worktrees of all repositories.
     pub(crate) fn worktrees(&self) -> &Path {
         &self.worktrees
+    }
+
+    /// Where the control socket of a run may lie.
+    pub(crate) fn control(&self) -> &Folders {
+        &self.control
     }
 
     /// The commit a run starts from; `None` where there is no repository.

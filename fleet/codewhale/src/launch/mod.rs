@@ -9,7 +9,7 @@ mod storage;
 
 pub(crate) use ground::Ground;
 pub(crate) use models::Models;
-pub(crate) use storage::{of_open as open_report, of_read as read_report};
+pub(crate) use storage::{of_open as open_report, of_read as read_report, tasks_of};
 
 use crate::report::Report;
 use crate::surroundings::Surroundings;
@@ -117,7 +117,7 @@ pub(crate) fn resume(
         return Err(never_opened(folder));
     };
     let (run, plan) = (opened.id.clone(), opened.plan.clone());
-    let tasks = storage::tasks_of(folder, store.state())?;
+    let tasks = tasks_of(folder, store.state())?;
     let managed = manage(
         Ready {
             ground,
@@ -229,6 +229,7 @@ fn manage(ready: Ready<'_>, store: Store, beginning: Beginning) -> Result<Manage
         beginning,
         hands: Arc::new(hands),
         clock: Arc::new(SystemClock),
+        control: ground.control().clone(),
     })
 }
 

@@ -47,7 +47,7 @@ fn exit_of(trouble: Trouble) -> Exit {
 }
 
 /// The ordered tasks that `run.opened` keeps, where some are not queued yet; none otherwise.
-pub(super) fn tasks_of(folder: &Path, state: &FleetState) -> Result<Vec<TaskSpec>, Report> {
+pub(crate) fn tasks_of(folder: &Path, state: &FleetState) -> Result<Vec<TaskSpec>, Report> {
     let queued = state.ordered();
     if state.run().is_none_or(|run| queued >= run.task_count) {
         return Ok(Vec::new());

@@ -31,6 +31,24 @@ impl FleetState {
         self.end().map(|ended| vec![Record::from(ended)])
     }
 
+    /// What is stated while nobody manages the run: ends that follow from what a person asked for, and
+    /// the end of the run once nothing is left of it. Apply them and ask again.
+    #[must_use]
+    pub fn conclude(&self) -> Option<Vec<Record>> {
+        let run = self.run()?;
+        let is_over = matches!(&run.status, RunStatus::Ended(end) if !end.outcome.is_resumable());
+        if is_over || self.ordered() < run.task_count {
+            return None;
+        }
+        let mut ends = self.attend();
+        ends.retain(|record| matches!(record, Record::TaskEnded(_)));
+        if !ends.is_empty() {
+            return Some(ends);
+        }
+        let ended = (self.unended() == 0).then(|| self.end()).flatten();
+        ended.map(|ended| vec![Record::from(ended)])
+    }
+
     /// Ends and reviews that are owed.
     fn attend(&self) -> Vec<Record> {
         let mut taken: Vec<TaskId> = Vec::new();

@@ -29,6 +29,7 @@ impl Input {
             Self::Outcome(_)
             | Self::Queue(_)
             | Self::Resume { .. }
+            | Self::Wish(_)
             | Self::EffectFailed { .. }
             | Self::Stop { .. } => false,
         }

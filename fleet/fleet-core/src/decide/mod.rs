@@ -4,6 +4,7 @@
 mod admit;
 mod advance;
 mod large;
+mod wish;
 
 use crate::record::{
     AttemptEnd, AttemptFinished, EndState, ModelFailed, Record, RunEnded, RunOpened, RunOutcome,
@@ -15,6 +16,7 @@ pub use admit::Ask;
 pub use advance::exit_of;
 use engine_core::ids::{AgentId, TaskId, Tokens};
 use engine_core::record::{AgentRecord, Billed};
+pub use wish::{Decline, Wish};
 
 /// What reaches the manager.
 #[derive(Debug, Clone)]
@@ -50,6 +52,8 @@ pub enum Input {
         /// What went wrong.
         message: String,
     },
+    /// A person asks something of the run.
+    Wish(Wish),
     /// Nothing is under way any more, and the run is to stop so that it can be resumed.
     Stop {
         /// Why.
@@ -87,6 +91,8 @@ pub enum Reply {
     },
     /// It came too late or does not fit; nothing is recorded.
     Late(Misfit),
+    /// What a person asked for cannot be done; nothing is recorded.
+    Declined(Decline),
 }
 
 impl Decision {
@@ -121,6 +127,10 @@ pub fn decide(state: &FleetState, input: Input) -> Decision {
             .collect(),
         Input::Resume { version, pid } => resume(state, RunResumed { version, pid }),
         Input::Admit(ask) => return admit::admit(state, ask),
+        Input::Wish(wish) => match wish::grant(state, wish) {
+            Ok(records) => records,
+            Err(decline) => return Decision::reply(Reply::Declined(decline)),
+        },
         Input::Report(records) => records.into_iter().map(Record::from).collect(),
         Input::AttemptEnded { agent, end } => vec![Record::from(AttemptFinished {
             task: agent.task,

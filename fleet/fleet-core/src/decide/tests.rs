@@ -382,3 +382,4 @@ fn in_an_older_ledger_a_commit_that_is_the_base_ends_its_task() {
 }
 
 mod returned;
+mod wishes;

@@ -68,7 +68,9 @@ impl FleetState {
             (_, None) => return Err(Misfit::Run("not opened")),
             (Record::RunResumed(_), Some(_)) => return Ok(()),
             (_, Some(run)) => {
-                if let RunStatus::Ended(_) = run.status {
+                if let RunStatus::Ended(end) = &run.status
+                    && !(end.outcome.is_resumable() && self.may_follow_stop(record))
+                {
                     return Err(Misfit::Run("ended"));
                 }
             }
@@ -81,6 +83,20 @@ impl FleetState {
                 let (_, task) = self.find(id).ok_or(Misfit::NoTask)?;
                 check_task(task, other)
             }
+        }
+    }
+
+    /// What may be stated of a stopped run while nobody manages it: that a person cancelled a task, what
+    /// follows from it, and that nothing is left.
+    fn may_follow_stop(&self, record: &Record) -> bool {
+        match record {
+            Record::TaskEnded(r) => {
+                let task = self.find(&r.task).map(|(_, task)| task);
+                let is_decided = task.is_some_and(|task| matches!(task.phase, Phase::Closing(_)));
+                is_decided || r.state == EndState::Cancelled
+            }
+            Record::RunEnded(_) => self.unended() == 0,
+            _ => false,
         }
     }
 

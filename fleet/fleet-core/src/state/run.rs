@@ -1,6 +1,6 @@
 //! The run as a whole in the fold. Never of a single task's inside.
 
-use super::task::{Phase, TaskIx};
+use super::task::TaskIx;
 use super::{FleetState, Urgency};
 use crate::ids::{BranchName, CommitId, RunId};
 use crate::record::{RunEnded, RunOpened};
@@ -99,13 +99,7 @@ impl FleetState {
         match self.run.as_ref().map(|run| &run.status) {
             None => false,
             Some(RunStatus::Open) => true,
-            Some(RunStatus::Ended(end)) => {
-                end.outcome.is_resumable()
-                    && self
-                        .tasks
-                        .iter()
-                        .any(|t| !matches!(t.phase, Phase::Ended(_)))
-            }
+            Some(RunStatus::Ended(end)) => end.outcome.is_resumable(),
         }
     }
 }

@@ -192,8 +192,15 @@ fn landing_samples(attempt: AttemptNo) -> Vec<Record> {
         }
         .into(),
         TaskEnded {
-            task,
+            task: task.clone(),
             state: EndState::Failed,
+            reason: None,
+            blocked_by: None,
+        }
+        .into(),
+        TaskEnded {
+            task,
+            state: EndState::Cancelled,
             reason: None,
             blocked_by: None,
         }
@@ -261,20 +268,32 @@ fn a_waiting_task_can_only_fail() {
         vec![task("a", "scout", &[]), task("t", "scout", &["a"])],
         |_| {},
     );
-    check(&bench.state, &["task.ended failed"]);
+    check(&bench.state, &["task.ended failed", "task.ended cancelled"]);
 }
 
 #[test]
 fn a_ready_task_can_start_its_first_attempt() {
     let bench = Bench::new(vec![task("t", "scout", &[])], |plan| plan.limits.agents = 0);
-    check(&bench.state, &["attempt.started", "task.ended failed"]);
+    check(
+        &bench.state,
+        &[
+            "attempt.started",
+            "task.ended failed",
+            "task.ended cancelled",
+        ],
+    );
 }
 
 #[test]
 fn an_attempt_gets_its_workspace_before_anything_else() {
     check(
         &bench(|phase| *phase == Phase::Preparing).state,
-        &["attempt.finished", "workspace.ready", "task.ended failed"],
+        &[
+            "attempt.finished",
+            "workspace.ready",
+            "task.ended failed",
+            "task.ended cancelled",
+        ],
     );
 }
 
@@ -287,7 +306,11 @@ fn a_working_agent_has_at_most_one_request_under_way() {
         "workspace.snapshotted",
         "review.given",
     ];
-    let ends = ["attempt.finished", "task.ended failed"];
+    let ends = [
+        "attempt.finished",
+        "task.ended failed",
+        "task.ended cancelled",
+    ];
     let with = |answers: &[&'static str]| [answers, &always, &ends].concat();
     check(&bench.state, &with(&["model.requested"]));
     bench.line(vec![agent_samples(ONE).swap_remove(0)]);
@@ -307,7 +330,12 @@ fn an_interrupted_attempt_can_only_be_resumed_and_its_lost_request_stated() {
     ]);
     check(
         &bench.state,
-        &["model.failed", "attempt.resumed", "task.ended failed"],
+        &[
+            "model.failed",
+            "attempt.resumed",
+            "task.ended failed",
+            "task.ended cancelled",
+        ],
     );
 }
 
@@ -316,7 +344,7 @@ fn from_the_end_of_the_agent_to_the_landing_each_step_fits_only_in_its_place() {
     let at = |until: fn(&Phase) -> bool, step: &'static [&'static str]| {
         check(
             &bench(until).state,
-            &[step, &["task.ended failed"]].concat(),
+            &[step, &["task.ended failed", "task.ended cancelled"]].concat(),
         );
     };
     at(
@@ -335,7 +363,14 @@ fn from_the_end_of_the_agent_to_the_landing_each_step_fits_only_in_its_place() {
 fn only_the_check_that_runs_can_finish() {
     let mut bench = bench(|phase| *phase == Phase::Committing);
     bench.line(vec![work_samples(ONE).swap_remove(4)]);
-    check(&bench.state, &["check.finished", "task.ended failed"]);
+    check(
+        &bench.state,
+        &[
+            "check.finished",
+            "task.ended failed",
+            "task.ended cancelled",
+        ],
+    );
     let Record::CheckFinished(finished) = work_samples(ONE).swap_remove(6) else {
         unreachable!()
     };
@@ -356,7 +391,7 @@ fn what_has_ended_stays_as_it_is() {
 }
 
 #[test]
-fn nothing_follows_the_end_of_a_run_but_a_resume() {
+fn a_stopped_run_can_be_resumed_and_what_is_left_of_it_cancelled() {
     let mut bench = bench(|phase| *phase == Phase::Working);
     bench.line(vec![
         RunEnded {
@@ -366,7 +401,7 @@ fn nothing_follows_the_end_of_a_run_but_a_resume() {
         }
         .into(),
     ]);
-    check(&bench.state, &[]);
+    check(&bench.state, &["task.ended cancelled"]);
     assert!(bench.state.owed().next().is_none());
     let resumed = Record::from(RunResumed {
         version: "0".into(),
@@ -385,7 +420,10 @@ fn another_attempt_than_the_newest_is_refused_in_every_phase() {
         |phase| *phase == Phase::Landing,
         |phase| *phase == Phase::Moving,
     ] {
-        assert_eq!(legal(&bench(until).state, two), ["task.ended failed"]);
+        assert_eq!(
+            legal(&bench(until).state, two),
+            ["task.ended failed", "task.ended cancelled"]
+        );
     }
 }
 
@@ -404,4 +442,18 @@ fn a_refused_record_names_itself_and_changes_nothing() {
         "line 99: `work.landed` of task `t` does not fit: the task is landing"
     );
     assert_eq!(format!("{:?}", bench.state), before);
+}
+
+#[test]
+fn nothing_follows_the_end_of_a_run_that_cannot_be_resumed() {
+    let mut bench = bench(|phase| *phase == Phase::Working);
+    bench.line(vec![
+        RunEnded {
+            outcome: RunOutcome::Failed,
+            exit: 1,
+            reason: None,
+        }
+        .into(),
+    ]);
+    check(&bench.state, &[]);
 }

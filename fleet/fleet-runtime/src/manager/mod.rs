@@ -17,20 +17,23 @@ use crate::control::{Control, StopRequest};
 use crate::hands::Hands;
 use crate::history::Histories;
 use crate::mailbox::{Letter, Mailbox};
+use crate::socket::{Folders, Server};
 use crate::store::{DurableLines, Store, Told, stamp_of};
 use effects::Effects;
-use fleet_core::decide::{Ask, Input, Reply, decide};
+use fleet_core::decide::{Ask, Decline, Input, Reply, decide};
 use fleet_core::record::{Record, RunEnded, RunOpened};
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, IllegalRecord, RunStatus};
 use fleet_core::time::Stamp;
 use ledger::{AppendError, Seq};
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Tasks queued by one line.
 const QUEUE_CHUNK: usize = 200;
@@ -52,6 +55,8 @@ pub struct Managed {
     pub hands: Arc<dyn Hands>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
+    /// Where its control socket may lie; nobody can reach it from outside when there is no such place.
+    pub control: Folders,
 }
 
 /// How the manager begins.
@@ -133,6 +138,7 @@ async fn manage(
 ) -> Result<RunEnded, RunError> {
     let blobs = Arc::new(RunBlobs::new(&managed.store.folder));
     let (mailbox, letters) = Mailbox::new(blobs.clone());
+    let socket = listen(&managed.control, &managed.store.folder, &mailbox);
     let Store {
         state,
         histories,
@@ -153,6 +159,7 @@ async fn manage(
         appended: Seq(0),
         durable: Seq(0),
         stopping: None,
+        socket,
     };
     manager
         .run(
@@ -165,6 +172,18 @@ async fn manage(
             },
         )
         .await
+}
+
+/// Lets other processes of the person ask something of the run. It goes on without when that fails.
+fn listen(folders: &Folders, run: &Path, mailbox: &Mailbox) -> Option<AbortOnDropHandle<()>> {
+    if folders.0.is_empty() {
+        return None;
+    }
+    let server = Server::bind(folders, run)
+        .inspect_err(|error| tracing::warn!(%error, "there is no control socket"))
+        .ok()?;
+    let serving = tokio::spawn(server.serve(mailbox.clone()));
+    Some(AbortOnDropHandle::new(serving))
 }
 
 /// What the loop waits for.
@@ -190,6 +209,7 @@ struct Manager {
     appended: Seq,
     durable: Seq,
     stopping: Option<(StopRequest, Instant)>,
+    socket: Option<AbortOnDropHandle<()>>,
 }
 
 impl Manager {
@@ -204,6 +224,11 @@ impl Manager {
             Err(error) => Err(error),
         };
         self.effects.abort_all();
+        // Before the run is let go: the next manager's socket has the same name.
+        if let Some(serving) = self.socket.take() {
+            serving.abort();
+            let _ = serving.await;
+        }
         match outcome {
             Err(RunError::Closed) => Err(why_closed(&mut sources.durable).await),
             Ok(ended) => {
@@ -301,6 +326,11 @@ impl Manager {
                 return Ok(());
             }
         };
+        // Nothing may stand behind the end of a run that this manager stated.
+        if matches!(input, Input::Wish(_)) && !self.is_open() {
+            self.reply_when_durable(reply, Reply::Declined(Decline::RunEnded));
+            return Ok(());
+        }
         let ask = match &input {
             Input::Admit(ask) => Some(ask.clone()),
             _ => None,
@@ -430,13 +460,14 @@ impl Manager {
         self.stopping = Some((request, Instant::now() + STOP_GRACE));
     }
 
+    fn is_open(&self) -> bool {
+        let run = self.state.run();
+        run.is_some_and(|run| run.status == RunStatus::Open)
+    }
+
     /// Records the stop once nothing runs any more.
     fn finish_stop(&mut self) -> Result<(), RunError> {
-        let open = self
-            .state
-            .run()
-            .is_some_and(|run| run.status == RunStatus::Open);
-        if open
+        if self.is_open()
             && self.effects.is_idle()
             && let Some((request, _)) = &self.stopping
         {

@@ -123,7 +123,7 @@ fn opened(tasks: &[TaskSpec]) -> Box<RunOpened> {
     })
 }
 
-fn open(folder: &std::path::Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -> Running {
+fn open(folder: &Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -> Running {
     start(Managed {
         store: Store::create(folder, ledger::Filesystems::Any).unwrap(),
         beginning: Beginning::Open {
@@ -132,10 +132,11 @@ fn open(folder: &std::path::Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -
         },
         hands,
         clock: Arc::new(SystemClock),
+        control: Folders::default(),
     })
 }
 
-fn resume(folder: &std::path::Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -> Running {
+fn resume(folder: &Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>) -> Running {
     start(Managed {
         store: Store::open(folder, ledger::Filesystems::Any).unwrap(),
         beginning: Beginning::Resume {
@@ -145,6 +146,7 @@ fn resume(folder: &std::path::Path, tasks: Vec<TaskSpec>, hands: Arc<FakeHands>)
         },
         hands,
         clock: Arc::new(SystemClock),
+        control: Folders::default(),
     })
 }
 
@@ -297,13 +299,14 @@ fn ready(job: &Job) -> Option<Input> {
     })))
 }
 
-fn managed(folder: &std::path::Path, opened: Box<RunOpened>, hands: Arc<dyn Hands>) -> Running {
+fn managed(folder: &Path, opened: Box<RunOpened>, hands: Arc<dyn Hands>) -> Running {
     let tasks: Vec<TaskSpec> = opened.tasks.read().unwrap();
     start(Managed {
         store: Store::create(folder, ledger::Filesystems::Any).unwrap(),
         beginning: Beginning::Open { opened, tasks },
         hands,
         clock: Arc::new(SystemClock),
+        control: Folders::default(),
     })
 }
 
@@ -488,6 +491,7 @@ async fn the_wall_limit_stops_a_run_that_a_resume_can_finish() {
         },
         hands: Arc::new(hands),
         clock: Arc::new(SystemClock),
+        control: Folders::default(),
     });
     let ended = running.done.await.unwrap().unwrap();
     assert_eq!((ended.outcome, ended.exit), (RunOutcome::Stopped, 1));

@@ -1,29 +1,36 @@
 //! `codewhale fleet stop`: asks the manager of a run to stop, so that it can be resumed, and waits
-//! until it has. Never kills it.
+//! until it has; or ends one task, or all that is not over, for good. Never kills a manager.
 
 use crate::app::App;
 use crate::exit::Exit;
 use crate::report::Report;
 use crate::runs::{RunFolder, Runs};
+use crate::wishes::{self, Asked, Recorded};
+use engine_core::ids::TaskId;
+use fleet_core::decide::Wish;
+use fleet_runtime::socket::Request;
 use ledger::Holder;
 use rustix::process::{Pid, Signal, kill_process};
-use std::time::Duration;
 
-/// How often it is looked whether the manager is gone, and for how long.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-const LOOKS: u32 = 200;
-
-/// Stop a run so that it can be resumed
+/// Stop a run so that it can be resumed, or end a task for good
 ///
-/// What is under way ends as interrupted and does not count as an attempt. `fleet resume` goes on.
+/// Without an option what is under way ends as interrupted, does not count as an attempt, and `fleet
+/// resume` goes on. `--task` cancels one task and `--for-good` all that are not over: they do not run
+/// again unless `fleet retry` asks for it, and what needs them is skipped.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  codewhale fleet stop            the run that is at work\n  codewhale fleet stop docs-26"
+    after_help = "Examples:\n  codewhale fleet stop                 the run that is at work\n  codewhale fleet stop docs-26\n  codewhale fleet stop --task survey   the other tasks go on\n  codewhale fleet stop docs-26 --for-good"
 )]
 pub(crate) struct Stop {
     /// Id of the run, or the beginning of it [default: the only one at work]
     #[arg(value_name = "RUN")]
     run: Option<String>,
+    /// End only this task, for good
+    #[arg(long, value_name = "TASK")]
+    task: Option<TaskId>,
+    /// End every task that is not over, for good: the run will not be resumed
+    #[arg(long, conflicts_with = "task")]
+    for_good: bool,
 }
 
 impl Stop {
@@ -33,6 +40,17 @@ impl Stop {
     /// When no run is at work, several are and none was named, or its manager does not stop.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         let runs = Runs::of(app)?;
+        match (&self.task, self.for_good) {
+            (Some(task), _) => {
+                let task = task.clone();
+                self.cancel(app, &runs, &Wish::Cancel { task })
+            }
+            (None, true) => self.cancel(app, &runs, &Wish::CancelAll),
+            (None, false) => self.stop(app, &runs),
+        }
+    }
+
+    fn stop(&self, app: &App, runs: &Runs) -> Result<Exit, Report> {
         let run = match &self.run {
             Some(given) => runs.find(Some(given))?,
             None => runs.find_managed()?,
@@ -41,35 +59,53 @@ impl Stop {
             app.output.say(format!("{} is not at work", run.id));
             return Ok(Exit::Done);
         };
-        ask(&holder)?;
-        wait(&run, &holder)?;
+        match wishes::ask(app, &run, &holder, &Request::Stop {})? {
+            Asked::Done | Asked::Ending => {}
+            // A manager that cannot be asked hears a signal all the same.
+            Asked::Refused(_) | Asked::Unreachable(_) => signal(&holder)?,
+        }
+        if !wishes::is_gone(&run, &holder) {
+            return Err(Report::storage(format!(
+                "The manager of {}, {holder}, does not stop",
+                run.id
+            ))
+            .hint("what it recorded is safe; end the process, then resume the run"));
+        }
         app.output.line(format!("{} stopped", run.id));
         app.output
             .say(format!("go on with: codewhale fleet resume {}", run.id));
         Ok(Exit::Done)
     }
+
+    fn cancel(&self, app: &App, runs: &Runs, wish: &Wish) -> Result<Exit, Report> {
+        let run = self.meant(runs)?;
+        let recorded = wishes::make(app, &run, wish)?;
+        let what = match wish {
+            Wish::Cancel { task } => task.to_string(),
+            Wish::CancelAll => "what was not over".to_owned(),
+        };
+        app.output.line(format!("{}  {what} cancelled", run.id));
+        if recorded == Recorded::Here {
+            app.output.say("nobody is at work on the run");
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The run at work, else the one that is not finished.
+    fn meant(&self, runs: &Runs) -> Result<RunFolder, Report> {
+        match &self.run {
+            Some(given) => runs.find(Some(given)),
+            None => runs.find_begun(),
+        }
+    }
 }
 
 /// Sends the polite signal to the process that holds the run.
-fn ask(holder: &Holder) -> Result<(), Report> {
+fn signal(holder: &Holder) -> Result<(), Report> {
     let failed = || Report::storage(format!("The manager, {holder}, cannot be signalled"));
     let pid = i32::try_from(holder.pid)
         .ok()
         .and_then(Pid::from_raw)
         .ok_or_else(failed)?;
     kill_process(pid, Signal::TERM).map_err(|error| failed().because(&error))
-}
-
-fn wait(run: &RunFolder, holder: &Holder) -> Result<(), Report> {
-    for _ in 0..LOOKS {
-        if ledger::holder(&run.path).as_ref() != Some(holder) {
-            return Ok(());
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-    Err(Report::storage(format!(
-        "The manager of {}, {holder}, does not stop",
-        run.id
-    ))
-    .hint("what it recorded is safe; end the process, then resume the run"))
 }

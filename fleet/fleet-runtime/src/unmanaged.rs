@@ -1,0 +1,77 @@
+//! What a person asks of a run on which no manager is at work: recorded by whoever asks, holding the run
+//! for that moment. Never starts anything; what then is owed waits for `fleet resume`.
+
+use crate::clock::Clock;
+use crate::store::{Store, stamp_of};
+use fleet_core::decide::{Input, Reply, decide};
+use fleet_core::record::Record;
+use fleet_core::spec::TaskSpec;
+use fleet_core::state::IllegalRecord;
+use ledger::AppendError;
+
+/// Tasks queued by one line.
+const QUEUE_CHUNK: usize = 200;
+
+/// Why it could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum UnmanagedError {
+    /// The storage failed, or the records do not fit a line.
+    #[error("the ledger could not be written: {0}")]
+    Append(#[from] AppendError),
+    /// The storage failed at the end.
+    #[error("the ledger could not be written: {0}")]
+    Close(String),
+    /// A decision does not fit the state: a defect of this program.
+    #[error("internal: {0}")]
+    Illegal(#[from] IllegalRecord),
+}
+
+/// Records an input and what follows from it. `tasks` are the ordered ones, as `run.opened` keeps them.
+/// Durable when it returns. Blocks.
+///
+/// # Errors
+/// When it could not be recorded.
+pub fn record(
+    store: Store,
+    tasks: &[TaskSpec],
+    input: Input,
+    clock: &dyn Clock,
+) -> Result<Reply, UnmanagedError> {
+    let mut hand = Hand { store, clock };
+    let queued = hand.store.state.ordered() as usize;
+    for chunk in tasks.get(queued..).unwrap_or_default().chunks(QUEUE_CHUNK) {
+        hand.take(Input::Queue(chunk.to_vec()))?;
+    }
+    let reply = hand.take(input)?;
+    while let Some(records) = hand.store.state.conclude() {
+        hand.append(&records)?;
+    }
+    let closed = hand.store.writer.close();
+    closed.map_err(|error| UnmanagedError::Close(error.to_string()))?;
+    Ok(reply)
+}
+
+struct Hand<'a> {
+    store: Store,
+    clock: &'a dyn Clock,
+}
+
+impl Hand<'_> {
+    fn take(&mut self, input: Input) -> Result<Reply, UnmanagedError> {
+        let decision = decide(&self.store.state, input);
+        if !decision.records.is_empty() {
+            self.append(&decision.records)?;
+        }
+        Ok(decision.reply)
+    }
+
+    fn append(&mut self, records: &[Record]) -> Result<(), UnmanagedError> {
+        let at = self.clock.now();
+        let seq = self.store.writer.append(at, records)?;
+        let stamp = stamp_of(seq.0, u64::from(self.store.writer.epoch().0), at);
+        for record in records {
+            self.store.state.apply(stamp, record)?;
+        }
+        Ok(())
+    }
+}
