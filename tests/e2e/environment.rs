@@ -94,7 +94,8 @@ impl TestEnvironment {
         self.program(Path::new(env!("CARGO_BIN_EXE_codewhale")), arguments)
     }
 
-    fn program(&self, program: &Path, arguments: &[&str]) -> Command {
+    /// A program with these arguments, ready to start in `desk`.
+    pub(crate) fn program(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(arguments)

@@ -25,11 +25,13 @@ fn help_names_what_there_is() {
     Usage: codewhale [OPTIONS] <COMMAND>
 
     Commands:
-      fleet   Plan, run and look at fleets of agents
-      exec    Let one agent work in the current folder
-      ledger  Look at the ledger of a run, the file itself
-      doctor  Check that everything is here that codewhale needs
-      config  See which configuration is in force
+      fleet        Plan, run and look at fleets of agents
+      exec         Let one agent work in the current folder
+      ledger       Look at the ledger of a run, the file itself
+      doctor       Check that everything is here that codewhale needs
+      config       See which configuration is in force
+      completions  Print the completions of a shell
+      man          Print the manual, or write its pages
 
     Options:
       -h, --help

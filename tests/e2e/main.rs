@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod budget;
+mod command_line;
 mod conflicts;
 mod crash;
 mod crew;

@@ -92,10 +92,82 @@ pub(crate) fn color_asked(arguments: &[OsString]) -> Color {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{Command as Shown, CommandFactory as _};
+
+    /// Every command, the one at the top first, as its help shows it.
+    fn commands() -> Vec<Shown> {
+        let mut top = Arguments::command();
+        top.build();
+        let mut all = vec![top];
+        for at in 0.. {
+            let Some(command) = all.get(at) else { break };
+            let below: Vec<Shown> = command.get_subcommands().cloned().collect();
+            all.extend(below);
+        }
+        all
+    }
+
+    fn path_of(command: &Shown) -> &str {
+        command.get_bin_name().unwrap_or_else(|| command.get_name())
+    }
+
+    /// The words of each `codewhale …` in the examples of a help text, without what a shell does
+    /// with them and without the remark at the end of the line.
+    fn examples(help: &str) -> Vec<Vec<String>> {
+        let lines = help.lines().filter(|line| line.starts_with("  "));
+        let typed = lines.filter_map(|line| line.trim_start().split("  ").next());
+        let orders = typed.flat_map(|line| line.split(['|', '>']));
+        let ours = orders.filter(|order| order.trim_start().starts_with("codewhale "));
+        ours.map(words).collect()
+    }
+
+    fn words(order: &str) -> Vec<String> {
+        let parts = order.trim().split('"').enumerate();
+        let words = parts.flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        words.collect()
+    }
 
     #[test]
     fn the_tree_of_commands_is_consistent() {
-        <Arguments as clap::CommandFactory>::command().debug_assert();
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples_of_itself_that_parse() {
+        for command in commands() {
+            let path = path_of(&command);
+            let help = command.get_after_help().map(ToString::to_string);
+            let found = examples(&help.unwrap_or_default());
+            let of_itself = found.iter().any(|words| words.join(" ").starts_with(path));
+            assert!(of_itself, "`{path}` shows no example of itself");
+            for words in found {
+                let parsed = Arguments::try_parse_from(&words);
+                assert!(parsed.is_ok(), "{words:?}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_and_option_says_what_it_is_in_one_line() {
+        let is_right = |text: Option<String>| {
+            text.is_some_and(|text| {
+                let first = text.chars().next();
+                first.is_some_and(char::is_uppercase) && !text.ends_with('.') && text.len() < 100
+            })
+        };
+        for command in commands() {
+            let path = path_of(&command);
+            let is_top = command.get_name() == "codewhale";
+            let about = command.get_about().map(ToString::to_string);
+            assert!(is_top || is_right(about), "about `{path}`");
+            for option in command.get_arguments() {
+                let help = option.get_help().map(ToString::to_string);
+                assert!(is_right(help), "`{path}`: {}", option.get_id());
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ use std::path::Path;
 
 /// See which configuration is in force
 #[derive(Debug, clap::Subcommand)]
+#[command(
+    after_help = "Examples:\n  codewhale config path    where it is read from\n  codewhale config show    what is in force, and what said so"
+)]
 pub(crate) enum Config {
     Path(PathCommand),
     Show(show::Show),
@@ -23,6 +26,9 @@ pub(crate) enum Config {
 /// The first line is the user's file, whether it is there or not. An administrator's file follows
 /// when there is one; it can only tighten.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  codewhale config path\n  $EDITOR \"$(codewhale config path | head -n 1)\"\n  codewhale config path --json | jq -r '.files[].path'"
+)]
 pub(crate) struct PathCommand {
     #[command(flatten)]
     json: JsonOption,

@@ -22,6 +22,9 @@ use crate::report::Report;
 
 /// Plan, run and look at fleets of agents
 #[derive(Debug, clap::Subcommand)]
+#[command(
+    after_help = "Examples:\n  codewhale fleet init                  write a roster for this repository\n  codewhale fleet check roster.toml     see the plan; nothing is written\n  codewhale fleet run roster.toml       run it\n  codewhale fleet status                see how the newest run stands"
+)]
 pub(crate) enum Fleet {
     Init(init::Init),
     Check(check::Check),

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 
 /// Look at the ledger of a run, the file itself
 #[derive(Debug, clap::Subcommand)]
+#[command(
+    after_help = "Examples:\n  codewhale ledger show --task tests    what happened to one task\n  codewhale ledger verify               is every line as it was written?"
+)]
 pub(crate) enum Ledger {
     Show(Show),
     Verify(Verify),

@@ -1,10 +1,12 @@
 //! The table of commands: one file for each. Never does a command's work.
 
+mod completions;
 mod config;
 mod doctor;
 mod exec;
 mod fleet;
 mod ledger;
+mod man;
 
 pub(crate) use fleet::whereabouts;
 
@@ -24,6 +26,8 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     #[command(subcommand)]
     Config(config::Config),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Command {
@@ -35,6 +39,7 @@ impl Command {
             Self::Ledger(command) => command.format(),
             Self::Doctor(command) => command.format(),
             Self::Config(command) => command.format(),
+            Self::Completions(_) | Self::Man(_) => Format::Text,
         }
     }
 
@@ -49,6 +54,8 @@ impl Command {
             Self::Ledger(command) => command.run(app),
             Self::Doctor(command) => command.run(app),
             Self::Config(command) => command.run(app),
+            Self::Completions(command) => command.run(app),
+            Self::Man(command) => command.run(app),
         }
     }
 }

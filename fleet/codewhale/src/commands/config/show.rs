@@ -17,6 +17,9 @@ use toml::{Table, Value};
 ///
 /// A roster may say otherwise for its own run; a limit that the administrator sets stays.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  codewhale config show\n  codewhale config show --config other.toml\n  codewhale config show --json | jq -r '.settings[].key'"
+)]
 pub(crate) struct Show {
     #[command(flatten)]
     json: JsonOption,
