@@ -6,6 +6,7 @@ use crate::record::{
     AgentRecord, Billed, Json, ModelFailed, ModelRequested, ModelResponded, ToolFinished,
     ToolStarted, Verdict, VerdictGiven, WorkspaceSnapshotted,
 };
+use crate::request::Purpose;
 use crate::tool::{EffectClass, ToolSpec};
 
 pub(crate) fn agent() -> AgentId {
@@ -78,6 +79,7 @@ pub(crate) fn requested(step: u32, told: &[&str]) -> AgentRecord {
         task: agent().task,
         attempt: agent().attempt,
         step: StepNo(step),
+        purpose: Purpose::Work,
         hash: String::new(),
         bytes: 0,
         told: told.iter().map(|text| (*text).into()).collect(),

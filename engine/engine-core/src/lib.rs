@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod content;
+pub mod context;
 pub mod conversation;
 pub mod effects;
 pub mod failure;

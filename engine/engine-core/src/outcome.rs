@@ -76,6 +76,12 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// True when no request of anybody would be answered.
+    #[must_use]
+    pub fn is_of_provider(self) -> bool {
+        matches!(self, Self::KeyRefused | Self::ProviderUnavailable)
+    }
+
     /// Its stable name, as in records.
     #[must_use]
     pub fn name(self) -> &'static str {

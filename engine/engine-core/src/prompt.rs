@@ -10,7 +10,8 @@ pub use data::{DIFF_MAX_BYTES, HANDOVER_MAX_BYTES};
 use crate::ids::{AttemptNo, RoleName, TaskId};
 use crate::outcome::Ending;
 use crate::tool::Access;
-use data::{cut_block, whole_block};
+use data::cut_block;
+pub(crate) use data::whole_block;
 
 /// What holds for all of an agent's attempt.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@
 use crate::content::{BlobRef, Content, INLINE_MAX_BYTES};
 use crate::ids::{AgentId, AttemptNo, CallId, StepNo, TaskId, Tokens};
 use crate::message::{ToolStatus, Usage};
+use crate::request::Purpose;
 use crate::tool::EffectClass;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -66,6 +67,9 @@ pub struct ModelRequested {
     pub attempt: AttemptNo,
     /// Which request of the attempt.
     pub step: StepNo,
+    /// What it is for; absent: the task itself.
+    #[serde(default, skip_serializing_if = "Purpose::is_work")]
+    pub purpose: Purpose,
     /// SHA-256 over the request's body, 64 hex digits.
     pub hash: String,
     /// Size of the request's body in bytes.
@@ -169,6 +173,55 @@ pub struct WorkspaceSnapshotted {
     pub tree: String,
 }
 
+/// The conversation was made smaller, so that it fits the model. What it reads from now on follows
+/// from this record and the ones before it. The first message always stays word for word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextCompacted {
+    /// The task.
+    pub task: TaskId,
+    /// The attempt.
+    pub attempt: AttemptNo,
+    /// Messages at its end that stay.
+    pub kept: u32,
+    /// Results and arguments in those are cut to this many bytes; absent: they stay whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_max: Option<u32>,
+    /// What became of the messages before them.
+    pub older: Older,
+    /// Bytes of the conversation before.
+    pub before: u64,
+    /// Bytes of the conversation after.
+    pub after: u64,
+}
+
+/// What became of the older messages of a conversation that was compacted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Older {
+    /// Their results and arguments were cut.
+    Cut {
+        /// To this many bytes each.
+        max: u32,
+    },
+    /// They are gone. What a person or the fleet had said in them stays word for word.
+    Replaced {
+        /// Stands in their place.
+        summary: Content,
+        /// Who wrote it.
+        by: SummaryBy,
+    },
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryBy {
+    /// The agent's own model.
+    Model,
+    /// The fleet: a list of the calls, where the model gave no summary.
+    Fleet,
+}
+
 /// A verdict given by the reviewer's own tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictGiven {
@@ -207,6 +260,8 @@ pub enum AgentRecord {
     ToolFinished(ToolFinished),
     /// See [`WorkspaceSnapshotted`].
     WorkspaceSnapshotted(WorkspaceSnapshotted),
+    /// See [`ContextCompacted`].
+    ContextCompacted(ContextCompacted),
     /// See [`VerdictGiven`].
     VerdictGiven(VerdictGiven),
 }
@@ -219,6 +274,10 @@ impl AgentRecord {
             Self::ModelRequested(r) => r.told.iter().map(Content::inline_bytes).sum(),
             Self::ModelResponded(r) => r.answer.text().len(),
             Self::ToolFinished(r) => r.text.inline_bytes(),
+            Self::ContextCompacted(r) => match &r.older {
+                Older::Cut { .. } => 0,
+                Older::Replaced { summary, .. } => summary.inline_bytes(),
+            },
             Self::VerdictGiven(r) => r.findings.inline_bytes(),
             Self::ModelFailed(_) | Self::ToolStarted(_) | Self::WorkspaceSnapshotted(_) => 0,
         }
@@ -234,6 +293,7 @@ impl AgentRecord {
             Self::ToolStarted(r) => (&r.task, r.attempt),
             Self::ToolFinished(r) => (&r.task, r.attempt),
             Self::WorkspaceSnapshotted(r) => (&r.task, r.attempt),
+            Self::ContextCompacted(r) => (&r.task, r.attempt),
             Self::VerdictGiven(r) => (&r.task, r.attempt),
         };
         AgentId {

@@ -11,6 +11,11 @@ pub struct ModelRequest<'a> {
     pub agent: &'a AgentId,
     /// Which request of this attempt.
     pub step: StepNo,
+    /// Which turn of the conversation it asks for, from 1: the answers that stood in it so far and
+    /// one more. The same after a resume and after a compaction, unlike a count of requests.
+    pub turn: u32,
+    /// What it is for.
+    pub purpose: Purpose,
     /// The provider's own name of the model.
     pub model: &'a str,
     /// Standing instructions.
@@ -23,6 +28,25 @@ pub struct ModelRequest<'a> {
     pub max_output: Tokens,
     /// How hard a reasoning model should think.
     pub effort: Option<Effort>,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The task itself.
+    #[default]
+    Work,
+    /// A summary that replaces older messages, so that the conversation fits the model.
+    Compaction,
+}
+
+impl Purpose {
+    /// True for the usual one, which records leave out.
+    #[must_use]
+    pub fn is_work(&self) -> bool {
+        *self == Self::Work
+    }
 }
 
 /// How hard a reasoning model should think.

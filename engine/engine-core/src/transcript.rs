@@ -1,17 +1,20 @@
 //! What an agent's records add up to: its conversation and what is open in it. The fold used live
 //! and in replay. Never decides what comes next: the turn machine does.
 
+mod compacting;
 #[cfg(test)]
 mod tests;
+
+use compacting::{Compacting, SummaryCost, is_overflow};
 
 use crate::answer::{CallIds, recordable, sendable};
 use crate::content::Content;
 use crate::ids::{AgentId, CallId, StepNo};
-use crate::message::{Answer, Arguments, Message, Stop, ToolCall, ToolResult};
-use crate::outcome::FailureKind;
+use crate::message::{Answer, Arguments, Message, Stop, ToolCall, ToolResult, Usage};
 use crate::record::{
     AgentRecord, ModelResponded, ToolFinished, ToolStarted, Verdict, VerdictGiven,
 };
+use crate::request::Purpose;
 use crate::tool::EffectClass;
 
 /// Stands for the text of a result that had none.
@@ -23,9 +26,11 @@ pub struct Transcript {
     agent: AgentId,
     messages: Vec<Message>,
     requests: u32,
+    turns: u32,
     stage: Stage,
     streaks: Streaks,
     ids: CallIds,
+    compacting: Compacting,
 }
 
 /// What is open in a transcript.
@@ -37,6 +42,13 @@ pub enum Stage {
     Asked {
         /// Which.
         step: StepNo,
+    },
+    /// A request for a summary has no outcome yet.
+    Summing {
+        /// Which.
+        step: StepNo,
+        /// What is open apart from it.
+        then: Box<Stage>,
     },
     /// Calls of the last answer have no result yet.
     Calling {
@@ -73,6 +85,7 @@ impl Stage {
         match self {
             Self::ToAsk => "the model is to be asked",
             Self::Asked { .. } => "a request is open",
+            Self::Summing { .. } => "a summary is asked for",
             Self::Calling { .. } => "calls are open",
             Self::Answered { .. } => "an answer without calls was given",
             Self::Withheld => "an answer was withheld",
@@ -176,9 +189,11 @@ impl Transcript {
             agent,
             messages: Vec::new(),
             requests: 0,
+            turns: 0,
             stage: Stage::ToAsk,
             streaks: Streaks::default(),
             ids: CallIds::default(),
+            compacting: Compacting::default(),
         }
     }
 
@@ -212,6 +227,13 @@ impl Transcript {
         self.requests
     }
 
+    /// Which turn of the conversation is asked for next, from 1: its answers so far and one more,
+    /// whether they still stand in it or not.
+    #[must_use]
+    pub fn next_turn(&self) -> u32 {
+        self.turns.saturating_add(1)
+    }
+
     /// What is open.
     #[must_use]
     pub fn stage(&self) -> &Stage {
@@ -243,20 +265,24 @@ impl Transcript {
         match record {
             AgentRecord::ModelRequested(r) => {
                 let told = texts("model.requested", &r.told)?;
-                self.requested(r.step, &told)
+                match r.purpose {
+                    Purpose::Work => self.requested(r.step, &told),
+                    Purpose::Compaction => self.summary_requested(r.step),
+                }
             }
             AgentRecord::ModelResponded(r) => self.apply_responded(r),
             AgentRecord::ModelFailed(r) => self.failed(r.step, &r.kind, &r.message),
             AgentRecord::ToolStarted(r) => self.started(r),
             AgentRecord::ToolFinished(r) => self.finished(r),
             AgentRecord::WorkspaceSnapshotted(_) => Ok(()),
+            AgentRecord::ContextCompacted(r) => self.compacted(r),
             AgentRecord::VerdictGiven(r) => self.judged(r),
         }
     }
 
     /// A request was made; an open one before it counts as lost.
     pub(crate) fn requested(&mut self, step: StepNo, told: &[&str]) -> Result<(), IllegalRecord> {
-        match self.stage {
+        match self.beneath() {
             Stage::ToAsk | Stage::Asked { .. } | Stage::Answered { .. } => {}
             _ => return Err(self.out_of_place("model.requested")),
         }
@@ -265,13 +291,14 @@ impl Transcript {
         for text in told {
             self.tell(text);
         }
+        self.measure();
         self.stage = Stage::Asked { step };
         Ok(())
     }
 
     /// Texts in a row become one message: providers want the roles to alternate.
     fn tell(&mut self, more: &str) {
-        if more.trim().is_empty() {
+        if more.trim().is_empty() || self.tell_opening(more) {
             return;
         }
         if let Some(Message::User { text }) = self.messages.last_mut() {
@@ -296,7 +323,8 @@ impl Transcript {
                 reason: error.to_string(),
             }
         })?;
-        self.responded(record.step, answer).map(|_| ())
+        self.responded(record.step, answer, record.usage)
+            .map(|_| ())
     }
 
     /// The open request was answered. Returns the answer as it is to be recorded.
@@ -304,9 +332,15 @@ impl Transcript {
         &mut self,
         step: StepNo,
         answer: Answer,
+        usage: Option<Usage>,
     ) -> Result<Answer, IllegalRecord> {
         self.expect_asked("model.responded", step)?;
         let answer = recordable(answer, &mut self.ids);
+        if let Stage::Summing { .. } = self.stage {
+            self.end_summing(SummaryCost::Effort);
+            return Ok(answer);
+        }
+        self.compacting.answered(usage);
         let calls: Vec<OpenCall> = answer
             .calls()
             .map(|call| OpenCall {
@@ -315,7 +349,10 @@ impl Transcript {
             })
             .collect();
         self.streaks.count(&answer);
-        self.messages.extend(sendable(&answer).map(Message::Model));
+        if let Some(sendable) = sendable(&answer) {
+            self.messages.push(Message::Model(sendable));
+            self.turns = self.turns.saturating_add(1);
+        }
         self.stage = if calls.is_empty() {
             Stage::Answered {
                 text: answer.text(),
@@ -332,13 +369,12 @@ impl Transcript {
 
     fn failed(&mut self, step: StepNo, kind: &str, message: &str) -> Result<(), IllegalRecord> {
         self.expect_asked("model.failed", step)?;
-        self.stage = if kind == FailureKind::ContextTooLarge.name() {
-            Stage::Overflowed {
-                message: message.to_owned(),
-            }
-        } else {
-            Stage::ToAsk
-        };
+        match self.stage {
+            Stage::Summing { .. } if is_overflow(kind) => self.end_summing(SummaryCost::Effort),
+            Stage::Summing { .. } => self.end_summing(SummaryCost::None),
+            _ if is_overflow(kind) => self.overflowed(message),
+            _ => self.stage = Stage::ToAsk,
+        }
         Ok(())
     }
 
@@ -415,7 +451,7 @@ impl Transcript {
 
     fn expect_asked(&self, record: &'static str, found: StepNo) -> Result<(), IllegalRecord> {
         match self.stage {
-            Stage::Asked { step } => expect_step(record, step, found),
+            Stage::Asked { step } | Stage::Summing { step, .. } => expect_step(record, step, found),
             _ => Err(self.out_of_place(record)),
         }
     }

@@ -7,12 +7,15 @@
 
 mod calls;
 mod io;
+mod room;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use io::{Preparation, Snapshot, ToolEnd, TurnEffect, TurnInput};
+pub(crate) use words::is_nudge;
 
+use crate::context::Window;
 use crate::conversation::check_conversation;
 use crate::failure::{FailureClass, ModelFailure};
 use crate::ids::{CallId, StepNo};
@@ -20,7 +23,7 @@ use crate::message::{Message, Stop};
 use crate::outcome::{AgentOutcome, Ending, FailureKind};
 use crate::patience::{Patience, Sequel, Spread};
 use crate::record::{AgentRecord, Billed, Json, ModelFailed, ModelResponded};
-use crate::request::ModelResponse;
+use crate::request::{ModelResponse, Purpose};
 use crate::tool::{EffectClass, ToolSpec};
 use crate::transcript::{CallState, Stage, Transcript};
 use crate::verdict::verdict_tool;
@@ -46,6 +49,8 @@ pub struct TurnRules {
     pub ending: Ending,
     /// Most model requests.
     pub steps: u32,
+    /// What its model takes in, and what each request holds beside its conversation and catalog.
+    pub window: Window,
     /// The run's seed; spreads waits.
     pub seed: u64,
 }
@@ -60,6 +65,8 @@ pub struct Turn {
     told: Vec<String>,
     /// Facts that go into the next line.
     unrecorded: Vec<AgentRecord>,
+    /// What is sent instead of the conversation: that of a request for a summary.
+    draft: Option<Vec<Message>>,
     patience: Patience,
     /// Calls that had started when the process before this one died, not yet dealt with.
     lost: Vec<(CallId, EffectClass)>,
@@ -113,6 +120,7 @@ impl Turn {
         if rules.ending == Ending::Verdict {
             rules.tools.push(verdict_tool());
         }
+        rules.window = rules.window.with_catalog(&rules.tools);
         let lost = match transcript.stage() {
             Stage::Calling { calls, .. } => calls
                 .iter()
@@ -129,6 +137,7 @@ impl Turn {
             phase: Phase::New,
             told: Vec::new(),
             unrecorded: Vec::new(),
+            draft: None,
             patience: Patience::default(),
             lost,
             cancelled: false,
@@ -138,7 +147,13 @@ impl Turn {
     /// The conversation; when an admission is asked for, exactly what is to be sent.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        self.transcript.messages()
+        self.draft.as_deref().unwrap_or(self.transcript.messages())
+    }
+
+    /// Which turn of the conversation is asked for, from 1.
+    #[must_use]
+    pub fn next_turn(&self) -> u32 {
+        self.transcript.next_turn()
     }
 
     /// The tools of each request: the given ones, and the verdict tool where a verdict is due.
@@ -163,7 +178,13 @@ impl Turn {
             (Phase::New, TurnInput::Start) | (Phase::Waiting, TurnInput::Waited) => self.go_on(),
             (Phase::Admitting, TurnInput::Admitted { max_output }) => {
                 self.phase = Phase::Asking;
+                self.summary_admitted();
                 vec![TurnEffect::Ask { max_output }]
+            }
+            // The conversation made smaller without a summary may still fit the budget.
+            (Phase::Admitting, TurnInput::Refused { .. }) if self.draft.is_some() => {
+                self.compact_alone();
+                self.go_on()
             }
             (Phase::Admitting, TurnInput::Refused { reason }) => {
                 self.finish(AgentOutcome::Budget { reason })
@@ -208,9 +229,10 @@ impl Turn {
         if self.cancelled {
             return self.stop();
         }
-        match self.transcript.stage() {
+        match self.transcript.beneath() {
             Stage::Calling { .. } => self.go_on_calling(),
-            Stage::ToAsk | Stage::Asked { .. } => self.ask(None),
+            // A summary never stands on another one.
+            Stage::ToAsk | Stage::Asked { .. } | Stage::Summing { .. } => self.ask(None),
             Stage::Answered { text, stop } => {
                 let (text, stop) = (text.clone(), *stop);
                 self.after_answer(text, stop)
@@ -218,7 +240,7 @@ impl Turn {
             Stage::Withheld => self.fail_withheld(),
             Stage::Overflowed { message } => {
                 let message = message.clone();
-                self.fail(FailureKind::ContextTooLarge, message)
+                self.relieve(&message)
             }
             Stage::Judged { verdict, findings } => {
                 let (verdict, findings) = (*verdict, findings.clone());
@@ -246,8 +268,11 @@ impl Turn {
         if let Some((kind, message)) = self.dead_end() {
             return self.fail(kind, message);
         }
+        if let Some(effects) = self.make_room() {
+            return effects;
+        }
         let mut told = Vec::new();
-        if self.messages().is_empty() {
+        if self.transcript.messages().is_empty() {
             told.push(self.rules.first.clone());
         }
         told.extend(nudge.map(str::to_owned));
@@ -259,7 +284,12 @@ impl Turn {
             .expect("asked only when it is the model's turn");
         debug_assert_eq!(check_conversation(self.messages()), Ok(()));
         self.phase = Phase::Admitting;
-        self.then(TurnEffect::Admit { step, told })
+        self.then(TurnEffect::Admit {
+            step,
+            told,
+            purpose: Purpose::Work,
+            max_output: self.rules.window.max_output,
+        })
     }
 
     /// Why no further request makes sense.
@@ -291,9 +321,10 @@ impl Turn {
 
     fn answered(&mut self, response: ModelResponse) -> Vec<TurnEffect> {
         let step = self.asked_step();
+        let summing = self.is_summing();
         let answer = self
             .transcript
-            .responded(step, response.answer)
+            .responded(step, response.answer, response.usage)
             .expect("its request is open");
         let agent = self.transcript.agent();
         self.patience = Patience::default();
@@ -305,6 +336,9 @@ impl Turn {
                 answer: Json::of(&answer).expect("an answer has only text keys"),
                 usage: response.usage,
             }));
+        if summing {
+            self.summarised(&answer);
+        }
         self.go_on()
     }
 
@@ -316,8 +350,18 @@ impl Turn {
             FailureClass::Overflow => FailureKind::ContextTooLarge.name().to_owned(),
             _ => failure.kind,
         };
+        let summing = self.is_summing();
+        self.draft = None;
         self.record_model_failed(kind, failure.message, failure.billed);
         match sequel {
+            // The next request is another one, and smaller.
+            Sequel::GiveUp { kind, .. } if kind == FailureKind::ContextTooLarge && !summing => {
+                self.go_on()
+            }
+            Sequel::GiveUp { kind, .. } if summing && !kind.is_of_provider() => {
+                self.compact_alone();
+                self.go_on()
+            }
             Sequel::GiveUp { kind, message } => self.fail(kind, message),
             Sequel::AskAgain(wait) => match self.dead_end() {
                 Some((kind, message)) => self.fail(kind, message),

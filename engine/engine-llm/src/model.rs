@@ -3,9 +3,8 @@
 
 use crate::errors::ModelError;
 use engine_core::ids::{AgentId, Tokens};
-use engine_core::message::Message;
 use engine_core::provider::ModelLimits;
-use engine_core::request::{Effort, ModelRequest, ModelResponse};
+use engine_core::request::{Effort, ModelRequest, ModelResponse, Purpose};
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -45,6 +44,7 @@ pub struct Prepared {
     pub bytes: u64,
     agent: AgentId,
     turn: u32,
+    purpose: Purpose,
     body: String,
     budgeted: Option<Effort>,
 }
@@ -53,16 +53,12 @@ impl Prepared {
     /// A request with the body that a wire made of it: a JSON object without its output limit.
     #[must_use]
     pub fn new(request: &ModelRequest<'_>, body: String) -> Self {
-        let answers = request
-            .messages
-            .iter()
-            .filter(|message| matches!(message, Message::Model(_)))
-            .count();
         Self {
             hash: sha256_hex(body.as_bytes()),
             bytes: body.len() as u64,
             agent: request.agent.clone(),
-            turn: u32::try_from(answers).unwrap_or(u32::MAX).saturating_add(1),
+            turn: request.turn,
+            purpose: request.purpose,
             body,
             budgeted: None,
         }
@@ -88,11 +84,16 @@ impl Prepared {
         &self.agent
     }
 
-    /// Which turn of the conversation it asks for, from 1: the answers already in it and one more.
-    /// The same after a resume, unlike a count of requests sent.
+    /// Which turn of the conversation it asks for, from 1; see [`ModelRequest::turn`].
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.turn
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// The body without its output limit.

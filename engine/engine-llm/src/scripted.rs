@@ -12,7 +12,7 @@ use crate::retry_after::Hints;
 use crate::{Model, Prepared, StreamEvent};
 use engine_core::ids::{CallId, Tokens};
 use engine_core::message::{Answer, Block, Stop, ToolCall};
-use engine_core::request::{ModelRequest, ModelResponse};
+use engine_core::request::{ModelRequest, ModelResponse, Purpose};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::path::Path;
@@ -43,7 +43,12 @@ impl Script {
     ) -> Result<ModelResponse, Fault> {
         let agent = prepared.agent();
         let (task, attempt, turn) = (agent.task.as_str(), agent.attempt.0, prepared.turn());
-        let Some(found) = self.turns.find(task, attempt, turn) else {
+        // A script holds no summaries: its agents do without.
+        let found = match prepared.purpose() {
+            Purpose::Work => self.turns.find(task, attempt, turn),
+            Purpose::Compaction => None,
+        };
+        let Some(found) = found else {
             return Err(Fault::NoSuchTurn {
                 task: task.to_owned(),
                 attempt,

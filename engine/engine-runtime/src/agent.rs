@@ -6,12 +6,13 @@
 
 use crate::ports::{Admission, JournalClosed, Ports, ReadyCall, RequestIntent, SnapshotError};
 use crate::spec::AgentSpec;
+use engine_core::context::Window;
 use engine_core::failure::{ContentSeen, FailureClass, ModelFailure};
 use engine_core::ids::{CallId, StepNo, Tokens};
 use engine_core::message::ToolCall;
 use engine_core::outcome::{AgentOutcome, FailureKind};
 use engine_core::record::AgentRecord;
-use engine_core::request::ModelRequest;
+use engine_core::request::{ModelRequest, Purpose};
 use engine_core::transcript::Transcript;
 use engine_core::turn::{Preparation, ToolEnd, Turn, TurnEffect, TurnInput, TurnRules};
 use engine_llm::errors::Seen;
@@ -54,6 +55,11 @@ pub async fn run_agent(
         tools: ports.tools.catalog().to_vec(),
         ending: spec.ending,
         steps: spec.steps,
+        window: Window {
+            context: spec.context,
+            max_output: spec.max_output,
+            fixed_bytes: spec.system.len() as u64,
+        },
         seed: spec.seed,
     };
     let driver = Driver {
@@ -65,6 +71,13 @@ pub async fn run_agent(
         ready: BTreeMap::new(),
     };
     driver.drive().await
+}
+
+/// A request that the turn machine wants to make.
+struct Wanted {
+    step: StepNo,
+    purpose: Purpose,
+    max_output: Tokens,
 }
 
 struct Driver {
@@ -121,7 +134,19 @@ impl Driver {
             }]);
         }
         Ok(match effect {
-            TurnEffect::Admit { step, told } => vec![self.admit(step, told).await?],
+            TurnEffect::Admit {
+                step,
+                told,
+                purpose,
+                max_output,
+            } => {
+                let wanted = Wanted {
+                    step,
+                    purpose,
+                    max_output,
+                };
+                vec![self.admit(wanted, told).await?]
+            }
             TurnEffect::Ask { max_output } => vec![self.ask(max_output).await],
             TurnEffect::Wait(wait) => vec![self.wait(wait).await],
             TurnEffect::Prepare(calls) => vec![self.prepare(&calls)],
@@ -138,24 +163,31 @@ impl Driver {
         })
     }
 
-    async fn admit(&mut self, step: StepNo, told: Vec<String>) -> Result<TurnInput, JournalClosed> {
+    async fn admit(
+        &mut self,
+        wanted: Wanted,
+        told: Vec<String>,
+    ) -> Result<TurnInput, JournalClosed> {
         let request = self.ports.model.prepare(&ModelRequest {
             agent: &self.spec.agent,
-            step,
+            step: wanted.step,
+            turn: self.turn.next_turn(),
+            purpose: wanted.purpose,
             model: &self.spec.model,
             system: &self.spec.system,
             messages: self.turn.messages(),
             tools: self.turn.catalog(),
-            max_output: self.spec.max_output,
+            max_output: wanted.max_output,
             effort: self.spec.effort,
         });
         let intent = RequestIntent {
             agent: self.spec.agent.clone(),
-            step,
+            step: wanted.step,
+            purpose: wanted.purpose,
             hash: request.hash.clone(),
             bytes: request.bytes,
             told,
-            max_output: self.spec.max_output,
+            max_output: wanted.max_output,
         };
         self.request = Some(request);
         Ok(match self.ports.journal.admit(intent).await? {

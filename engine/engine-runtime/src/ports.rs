@@ -4,6 +4,7 @@
 use engine_core::ids::{AgentId, StepNo, Tokens};
 use engine_core::message::ToolCall;
 use engine_core::record::AgentRecord;
+use engine_core::request::Purpose;
 use engine_core::tool::{EffectClass, ToolSpec};
 pub use engine_core::turn::Snapshot;
 use engine_core::turn::ToolEnd;
@@ -91,6 +92,8 @@ pub struct RequestIntent {
     pub agent: AgentId,
     /// Which request of the attempt.
     pub step: StepNo,
+    /// What it is for.
+    pub purpose: Purpose,
     /// SHA-256 over the body, 64 hex digits.
     pub hash: String,
     /// Size of the body in bytes.

@@ -20,6 +20,8 @@ pub struct AgentSpec {
     pub effort: Option<Effort>,
     /// Most output tokens of one answer.
     pub max_output: Tokens,
+    /// Most tokens that its model takes in and gives out in one request; `None`: not known.
+    pub context: Option<Tokens>,
     /// What ends the attempt.
     pub ending: Ending,
     /// Most model requests of the attempt.

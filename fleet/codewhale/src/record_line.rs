@@ -4,7 +4,8 @@
 use crate::json::instant;
 use engine_core::content::Content;
 use engine_core::message::ToolStatus;
-use engine_core::record::Verdict;
+use engine_core::record::{ContextCompacted, Older, SummaryBy, Verdict};
+use engine_core::request::Purpose;
 use fleet_core::record::{AttemptEnd, Record};
 use fleet_core::time::Stamp;
 use fleet_tui::line::{Line, Tone};
@@ -85,10 +86,11 @@ fn said_of_agent(record: &Record) -> (Tone, String) {
     match record {
         Record::ModelRequested(r) => {
             let size = words::counted(r.bytes, "byte");
-            (
-                Tone::Faint,
-                format!("step {}: asks its model ({size})", r.step.0),
-            )
+            let what = match r.purpose {
+                Purpose::Work => "asks its model",
+                Purpose::Compaction => "asks its model for a summary",
+            };
+            (Tone::Faint, format!("step {}: {what} ({size})", r.step.0))
         }
         Record::ModelResponded(r) => {
             let used = r.usage.map_or_else(
@@ -104,6 +106,7 @@ fn said_of_agent(record: &Record) -> (Tone, String) {
             Tone::Warn,
             format!("step {}: {}: {}", r.step.0, r.kind, r.message),
         ),
+        Record::ContextCompacted(r) => (Tone::Plain, compacted(r)),
         Record::ToolStarted(r) => (Tone::Plain, format!("{} {}", r.tool, r.summary)),
         Record::ToolFinished(r) if r.status == ToolStatus::Error => (
             Tone::Warn,
@@ -165,6 +168,18 @@ fn said_of_work(record: &Record) -> (Tone, String) {
     }
 }
 
+fn compacted(record: &ContextCompacted) -> String {
+    let how = match &record.older {
+        Older::Cut { .. } => "long results were cut",
+        Older::Replaced { by, .. } => match by {
+            SummaryBy::Model => "older messages became the model's summary",
+            SummaryBy::Fleet => "older messages became a list of calls",
+        },
+    };
+    let (before, after) = (words::count(record.before), words::count(record.after));
+    format!("compacted from {before} to {after} bytes: {how}")
+}
+
 fn ended(end: &AttemptEnd) -> (Tone, String) {
     match end {
         AttemptEnd::Finished { text } => (Tone::Plain, format!("finished: {}", first_line(text))),
@@ -206,6 +221,19 @@ mod tests {
             attempt: AttemptNo(2),
             base: None,
             start: None,
+        }
+        .into()
+    }
+
+    fn compaction(older: Older) -> Record {
+        ContextCompacted {
+            task: "tests".parse().expect("a task"),
+            attempt: AttemptNo(1),
+            kept: 4,
+            kept_max: None,
+            older,
+            before: 120_000,
+            after: 48_000,
         }
         .into()
     }
@@ -265,5 +293,17 @@ mod tests {
             |record: &Record, expected: &str| assert_eq!(sentence(record).plain(), expected);
         check(&started(), "tests  attempt 2 started");
         check(&stopped(), "run ended stopped: Ctrl-C");
+        let summary = Older::Replaced {
+            summary: "what was done".into(),
+            by: SummaryBy::Model,
+        };
+        check(
+            &compaction(Older::Cut { max: 2_048 }),
+            "tests  compacted from 120,000 to 48,000 bytes: long results were cut",
+        );
+        check(
+            &compaction(summary),
+            "tests  compacted from 120,000 to 48,000 bytes: older messages became the model's summary",
+        );
     }
 }

@@ -2,7 +2,7 @@
 //! and for people. Never decides what is large.
 
 use engine_core::content::{BlobRef, Content};
-use engine_core::record::{AgentRecord, Json};
+use engine_core::record::{AgentRecord, Json, Older};
 use fleet_core::decide::Input;
 use futures_util::future::BoxFuture;
 use ledger::{BlobError, Blobs};
@@ -87,6 +87,11 @@ impl RunBlobs {
                     }
                 }
                 AgentRecord::ToolFinished(r) => r.text = Content::Inline(self.text(&r.text)?),
+                AgentRecord::ContextCompacted(r) => {
+                    if let Older::Replaced { summary, .. } = &mut r.older {
+                        *summary = Content::Inline(self.text(summary)?);
+                    }
+                }
                 AgentRecord::VerdictGiven(r) => {
                     r.findings = Content::Inline(self.text(&r.findings)?);
                 }

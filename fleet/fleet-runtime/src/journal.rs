@@ -24,6 +24,7 @@ impl Journal for ManagerJournal {
             let ask = Ask {
                 agent: intent.agent,
                 step: intent.step,
+                purpose: intent.purpose,
                 hash: intent.hash,
                 bytes: intent.bytes,
                 told: intent.told.into_iter().map(Content::from).collect(),

@@ -5,7 +5,8 @@ use crate::faults::Bug;
 use crate::manager::Sim;
 use crate::model::{MESSAGE_BYTES, catalog, mark_of};
 use engine_core::content::Content;
-use engine_core::ids::{AgentId, CallId, StepNo, Tokens};
+use engine_core::context::Window;
+use engine_core::ids::{AgentId, CallId, Tokens};
 use engine_core::message::ToolCall;
 use engine_core::outcome::{AgentOutcome, Ending, FailureKind};
 use engine_core::record::AgentRecord;
@@ -84,6 +85,11 @@ impl Sim {
             tools: catalog(task.access),
             ending,
             steps: 200,
+            window: Window {
+                context: None,
+                max_output: OUTPUT_MAX,
+                fixed_bytes: 0,
+            },
             seed: self.seed,
         };
         let history = self.remembered(self.history(id));
@@ -130,7 +136,7 @@ impl Sim {
         }
         match effect {
             TurnEffect::Record(records) => self.record(id, agent, records)?,
-            TurnEffect::Admit { step, told } => self.admit(id, agent, step, told)?,
+            TurnEffect::Admit { .. } => self.admit(id, agent, effect)?,
             TurnEffect::Ask { max_output } => {
                 let messages = agent.turn.messages().len();
                 let arriving = self.ask(id, agent.gate, messages, max_output)?;
@@ -170,13 +176,16 @@ impl Sim {
         }
     }
 
-    fn admit(
-        &mut self,
-        id: &AgentId,
-        agent: &mut Agent,
-        step: StepNo,
-        told: Vec<String>,
-    ) -> Result<(), String> {
+    fn admit(&mut self, id: &AgentId, agent: &mut Agent, wanted: TurnEffect) -> Result<(), String> {
+        let TurnEffect::Admit {
+            step,
+            told,
+            purpose,
+            max_output,
+        } = &wanted
+        else {
+            return Err(format!("{id} asks for no admission"));
+        };
         let asked = self
             .state
             .find(&id.task)
@@ -187,11 +196,12 @@ impl Sim {
         }
         let ask = Ask {
             agent: id.clone(),
-            step,
+            step: *step,
+            purpose: *purpose,
             hash: String::new(),
             bytes: MESSAGE_BYTES * agent.turn.messages().len() as u64,
             told: told.iter().cloned().map(Content::from).collect(),
-            max_output: OUTPUT_MAX,
+            max_output: *max_output,
         };
         let overrun = self.state.account().spent.overrun > Tokens(0);
         match self.input(Input::Admit(ask))? {
@@ -203,7 +213,7 @@ impl Sim {
                 agent.give(TurnInput::Admitted { max_output })
             }
             Reply::Wait => {
-                agent.effects.push_front(TurnEffect::Admit { step, told });
+                agent.effects.push_front(wanted);
                 Ok(())
             }
             Reply::Refused { message } => agent.give(TurnInput::Refused { reason: message }),

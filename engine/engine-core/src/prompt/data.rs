@@ -7,7 +7,7 @@ pub const HANDOVER_MAX_BYTES: usize = 16 * 1024;
 pub const DIFF_MAX_BYTES: usize = 64 * 1024;
 
 /// A text in its fence.
-pub(super) fn whole_block(title: &str, text: &str) -> String {
+pub(crate) fn whole_block(title: &str, text: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}data {title}\n{text}{end}{fence}")

@@ -277,7 +277,7 @@ fn streaks_count_what_leads_nowhere() {
         for answer in answers {
             let step = transcript.next_step();
             transcript.requested(step, &["x"]).unwrap();
-            transcript.responded(step, answer.clone()).unwrap();
+            transcript.responded(step, answer.clone(), None).unwrap();
             let open: Vec<String> = answer.calls().map(|call| call.name.clone()).collect();
             let Stage::Calling { calls, .. } = transcript.stage().clone() else {
                 continue;

@@ -5,7 +5,7 @@ use crate::ids::{CallId, StepNo, Tokens};
 use crate::message::{ToolCall, ToolStatus};
 use crate::outcome::AgentOutcome;
 use crate::record::AgentRecord;
-use crate::request::ModelResponse;
+use crate::request::{ModelResponse, Purpose};
 use crate::tool::EffectClass;
 use std::time::Duration;
 
@@ -108,6 +108,10 @@ pub enum TurnEffect {
         step: StepNo,
         /// What the agent was told since the request before.
         told: Vec<String>,
+        /// What it is for.
+        purpose: Purpose,
+        /// Most output tokens its answer should have.
+        max_output: Tokens,
     },
     /// Send the admitted request.
     Ask {

@@ -3,4 +3,5 @@
 mod behaviour;
 mod legality;
 mod recovery;
+mod room;
 mod world;

@@ -31,6 +31,12 @@ pub(super) const WAS_PAUSED: &str = "Your answer was paused. Go on where it ende
 pub(super) const WANTS_VERDICT: &str = "The review is not complete. Call `verdict` now, with your \
     findings.";
 
+/// True for what the machine says by itself to make a model go on: once it has gone on, nobody needs
+/// it any more.
+pub(crate) fn is_nudge(text: &str) -> bool {
+    [WAS_EMPTY, WAS_CUT, WAS_PAUSED, WANTS_VERDICT].contains(&text)
+}
+
 /// A call that was running when the agent was stopped.
 pub(super) fn stopped(output: &str, keep: Keep) -> String {
     let effects = match keep {

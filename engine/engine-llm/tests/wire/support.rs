@@ -4,7 +4,7 @@ use engine_core::ids::{AgentId, AttemptNo, CallId, StepNo, Tokens};
 use engine_core::message::{
     Answer, Arguments, Block, Message, Stop, ToolCall, ToolResult, ToolStatus,
 };
-use engine_core::request::{ModelRequest, ModelResponse};
+use engine_core::request::{ModelRequest, ModelResponse, Purpose};
 
 /// The agent whose requests these are.
 pub(crate) fn agent(task: &str, attempt: u32) -> AgentId {
@@ -16,9 +16,12 @@ pub(crate) fn agent(task: &str, attempt: u32) -> AgentId {
 
 /// A plain request with these messages.
 pub(crate) fn request<'a>(agent: &'a AgentId, messages: &'a [Message]) -> ModelRequest<'a> {
+    let answers = messages.iter().filter(|m| matches!(m, Message::Model(_)));
     ModelRequest {
         agent,
         step: StepNo(1),
+        turn: 1 + u32::try_from(answers.count()).expect("few"),
+        purpose: Purpose::Work,
         model: "m",
         system: "Be brief.",
         messages,

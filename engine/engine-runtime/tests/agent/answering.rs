@@ -39,7 +39,9 @@ async fn one_tool_round_is_five_lines() {
         AgentRecord::ToolStarted(_) => "started",
         AgentRecord::ToolFinished(_) => "finished",
         AgentRecord::WorkspaceSnapshotted(_) => "snapshotted",
-        AgentRecord::ModelFailed(_) | AgentRecord::VerdictGiven(_) => "other",
+        AgentRecord::ModelFailed(_)
+        | AgentRecord::ContextCompacted(_)
+        | AgentRecord::VerdictGiven(_) => "other",
     };
     let lines = bench.journal.lines.lock().unwrap().clone();
     let lines: Vec<Vec<&str>> = lines

@@ -125,6 +125,7 @@ fn detail_of(record: &Record) -> Detail {
         Record::AttemptStarted(_)
         | Record::AttemptResumed(_)
         | Record::AttemptFinished(_)
+        | Record::ContextCompacted(_)
         | Record::ToolStarted(_)
         | Record::ToolFinished(_)
         | Record::CheckFinished(_)

@@ -6,6 +6,7 @@ use crate::record::{ModelRequested, Record};
 use crate::state::FleetState;
 use engine_core::content::Content;
 use engine_core::ids::{AgentId, StepNo, Tokens};
+use engine_core::request::Purpose;
 
 /// A model request that wants to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Ask {
     pub agent: AgentId,
     /// Which request of the attempt.
     pub step: StepNo,
+    /// What it is for.
+    pub purpose: Purpose,
     /// SHA-256 over its body without the output limit, 64 hex digits.
     pub hash: String,
     /// Size of its body in bytes.
@@ -29,6 +32,7 @@ pub(super) fn admit(state: &FleetState, ask: Ask) -> Decision {
         task: ask.agent.task,
         attempt: ask.agent.attempt,
         step: ask.step,
+        purpose: ask.purpose,
         hash: ask.hash,
         bytes: ask.bytes,
         told: ask.told,

@@ -10,6 +10,7 @@ use crate::testing::{Bench, finished, task};
 use engine_core::content::Content;
 use engine_core::ids::{AgentId, AttemptNo, RoleName, StepNo};
 use engine_core::record::{Json, Verdict};
+use engine_core::request::Purpose;
 
 #[test]
 fn a_failing_check_is_repaired_by_a_second_attempt_and_the_work_lands_after_review() {
@@ -208,6 +209,7 @@ fn parallel_requests_are_admitted_only_up_to_the_cap() {
     let ask = |agent: &AgentId| Ask {
         agent: agent.clone(),
         step: StepNo(1),
+        purpose: Purpose::Work,
         hash: String::new(),
         bytes: 200,
         told: Vec::new(),
@@ -265,6 +267,7 @@ fn a_resume_books_the_lost_request_and_continues_the_same_attempt() {
     bench.input(Input::Admit(Ask {
         agent,
         step: StepNo(1),
+        purpose: Purpose::Work,
         hash: String::new(),
         bytes: 50,
         told: Vec::new(),
@@ -381,5 +384,6 @@ fn in_an_older_ledger_a_commit_that_is_the_base_ends_its_task() {
     check(&["c"], Some("reviewer"), "settled");
 }
 
+mod compacting;
 mod returned;
 mod wishes;

@@ -2,7 +2,7 @@
 
 use super::{AttemptEnd, Record};
 use engine_core::content::{BlobRef, Content};
-use engine_core::record::Json;
+use engine_core::record::{Json, Older};
 
 impl Record {
     /// Moves its contents of more than `limit` bytes into blobs.
@@ -27,6 +27,10 @@ impl Record {
                 .try_for_each(|text| move_text(text, limit, put)),
             Self::ModelResponded(r) => move_json(&mut r.answer, limit, put),
             Self::ToolFinished(r) => move_text(&mut r.text, limit, put),
+            Self::ContextCompacted(r) => match &mut r.older {
+                Older::Cut { .. } => Ok(()),
+                Older::Replaced { summary, .. } => move_text(summary, limit, put),
+            },
             Self::ReviewGiven(r) => move_text(&mut r.findings, limit, put),
             Self::CheckFinished(r) => move_text(&mut r.output, limit, put),
             Self::LandingConflicted(r) => r

@@ -6,8 +6,8 @@ mod run;
 mod work;
 
 pub use engine_core::record::{
-    ModelFailed, ModelRequested, ModelResponded, ToolFinished, ToolStarted, VerdictGiven,
-    WorkspaceSnapshotted,
+    ContextCompacted, ModelFailed, ModelRequested, ModelResponded, ToolFinished, ToolStarted,
+    VerdictGiven, WorkspaceSnapshotted,
 };
 pub(crate) use large::move_text;
 pub use run::{RunEnded, RunOpened, RunOutcome, RunResumed};
@@ -98,6 +98,7 @@ records! {
     "model.requested" => ModelRequested(ModelRequested),
     "model.responded" => ModelResponded(ModelResponded),
     "model.failed" => ModelFailed(ModelFailed),
+    "context.compacted" => ContextCompacted(ContextCompacted),
     "tool.started" => ToolStarted(ToolStarted),
     "tool.finished" => ToolFinished(ToolFinished),
     "review.given" => ReviewGiven(VerdictGiven),
@@ -139,6 +140,7 @@ impl Record {
             Self::ModelRequested(r) => Some(&r.task),
             Self::ModelResponded(r) => Some(&r.task),
             Self::ModelFailed(r) => Some(&r.task),
+            Self::ContextCompacted(r) => Some(&r.task),
             Self::ToolStarted(r) => Some(&r.task),
             Self::ToolFinished(r) => Some(&r.task),
             Self::ReviewGiven(r) => Some(&r.task),
@@ -158,6 +160,7 @@ impl Record {
             Self::ModelRequested(r) => AgentRecord::ModelRequested(r),
             Self::ModelResponded(r) => AgentRecord::ModelResponded(r),
             Self::ModelFailed(r) => AgentRecord::ModelFailed(r),
+            Self::ContextCompacted(r) => AgentRecord::ContextCompacted(r),
             Self::ToolStarted(r) => AgentRecord::ToolStarted(r),
             Self::ToolFinished(r) => AgentRecord::ToolFinished(r),
             Self::WorkspaceSnapshotted(r) => AgentRecord::WorkspaceSnapshotted(r),
@@ -173,6 +176,7 @@ impl From<AgentRecord> for Record {
             AgentRecord::ModelRequested(r) => Self::ModelRequested(r),
             AgentRecord::ModelResponded(r) => Self::ModelResponded(r),
             AgentRecord::ModelFailed(r) => Self::ModelFailed(r),
+            AgentRecord::ContextCompacted(r) => Self::ContextCompacted(r),
             AgentRecord::ToolStarted(r) => Self::ToolStarted(r),
             AgentRecord::ToolFinished(r) => Self::ToolFinished(r),
             AgentRecord::WorkspaceSnapshotted(r) => Self::WorkspaceSnapshotted(r),

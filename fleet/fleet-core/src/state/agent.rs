@@ -34,6 +34,11 @@ impl FleetState {
                     self.tasks[ix.at()].account.release(reserved);
                 }
             },
+            // What was measured before says nothing of a conversation with other messages.
+            Record::ContextCompacted(_) => self.with_attempt(ix, |attempt| {
+                attempt.observed = None;
+                attempt.activity = Some("made its conversation smaller".to_owned());
+            }),
             Record::ToolStarted(r) => {
                 let line = if r.summary.is_empty() {
                     r.tool.clone()

@@ -144,6 +144,7 @@ fn check_task(task: &Task, record: &Record) -> Result<(), Misfit> {
         Record::ModelFailed(_) => matches!(task.phase, P::Working | P::Interrupted),
         Record::ModelRequested(_)
         | Record::ModelResponded(_)
+        | Record::ContextCompacted(_)
         | Record::ToolStarted(_)
         | Record::ToolFinished(_)
         | Record::WorkspaceSnapshotted(_)
@@ -212,6 +213,7 @@ fn attempt_of(record: &Record) -> Option<AttemptNo> {
         Record::ModelRequested(r) => Some(r.attempt),
         Record::ModelResponded(r) => Some(r.attempt),
         Record::ModelFailed(r) => Some(r.attempt),
+        Record::ContextCompacted(r) => Some(r.attempt),
         Record::ToolStarted(r) => Some(r.attempt),
         Record::ToolFinished(r) => Some(r.attempt),
         Record::ReviewGiven(r) => Some(r.attempt),

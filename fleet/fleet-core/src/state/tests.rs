@@ -14,8 +14,8 @@ use engine_core::content::Content;
 use engine_core::ids::{AttemptNo, CallId, RoleName, StepNo, Tokens};
 use engine_core::message::ToolStatus;
 use engine_core::record::{
-    Billed, Json, ModelFailed, ModelRequested, ModelResponded, ToolFinished, ToolStarted,
-    VerdictGiven, WorkspaceSnapshotted,
+    Billed, ContextCompacted, Json, ModelFailed, ModelRequested, ModelResponded, Older,
+    ToolFinished, ToolStarted, VerdictGiven, WorkspaceSnapshotted,
 };
 use engine_core::tool::EffectClass;
 
@@ -36,6 +36,7 @@ fn agent_samples(attempt: AttemptNo) -> Vec<Record> {
             task: task.clone(),
             attempt,
             step,
+            purpose: engine_core::request::Purpose::Work,
             hash: String::new(),
             bytes: 10,
             told: Vec::new(),
@@ -60,6 +61,7 @@ fn agent_samples(attempt: AttemptNo) -> Vec<Record> {
             billed: Billed::Nothing,
         }
         .into(),
+        compaction(attempt),
         ToolStarted {
             task: task.clone(),
             attempt,
@@ -92,6 +94,19 @@ fn agent_samples(attempt: AttemptNo) -> Vec<Record> {
             findings: Content::from("f"),
         }),
     ]
+}
+
+fn compaction(attempt: AttemptNo) -> Record {
+    ContextCompacted {
+        task: "t".parse().unwrap(),
+        attempt,
+        kept: 2,
+        kept_max: None,
+        older: Older::Cut { max: 512 },
+        before: 10,
+        after: 5,
+    }
+    .into()
 }
 
 fn work_samples(attempt: AttemptNo) -> Vec<Record> {
@@ -301,6 +316,7 @@ fn an_attempt_gets_its_workspace_before_anything_else() {
 fn a_working_agent_has_at_most_one_request_under_way() {
     let mut bench = bench(|phase| *phase == Phase::Working);
     let always = [
+        "context.compacted",
         "tool.started",
         "tool.finished",
         "workspace.snapshotted",

@@ -70,7 +70,9 @@ impl Inner {
             return AttemptEnd::Provider { message };
         };
         let mut spec = equipped.spec;
-        if let Some(most) = model.limits(&spec.model).output {
+        let limits = model.limits(&spec.model);
+        spec.context = limits.context;
+        if let Some(most) = limits.output {
             spec.max_output = spec.max_output.min(most);
         }
         let tools = Arc::new(equipped.tools);
@@ -126,6 +128,7 @@ impl Inner {
             first: self.order(job)?,
             effort: job.role.effort,
             max_output: OUTPUT_MAX,
+            context: None,
             ending,
             steps: job.steps,
             seed: job.seed,

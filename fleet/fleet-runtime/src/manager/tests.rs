@@ -376,6 +376,7 @@ async fn ask_once(agent: AgentId, mailbox: Mailbox) -> AttemptEnd {
         .send(Input::Admit(Ask {
             agent: agent.clone(),
             step,
+            purpose: engine_core::request::Purpose::Work,
             hash: String::new(),
             bytes: 200,
             told: Vec::new(),

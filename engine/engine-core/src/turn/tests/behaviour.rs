@@ -113,6 +113,7 @@ fn kind(record: &AgentRecord) -> &'static str {
         AgentRecord::ToolStarted(_) => "started",
         AgentRecord::ToolFinished(_) => "finished",
         AgentRecord::WorkspaceSnapshotted(_) => "snapshotted",
+        AgentRecord::ContextCompacted(_) => "compacted",
         AgentRecord::VerdictGiven(_) => "judged",
     }
 }

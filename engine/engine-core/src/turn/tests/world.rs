@@ -1,6 +1,7 @@
 //! A world that carries out the machine's effects: a scripted model, tools that write into a list
 //! of lines, a ledger that is a list of records, and a place where the process can die.
 
+use crate::context::{Window, bytes_of};
 use crate::conversation::check_conversation;
 use crate::failure::{FailureClass, ModelFailure};
 use crate::fixtures::{agent, catalog, requested, says};
@@ -8,7 +9,7 @@ use crate::ids::{CallId, Tokens};
 use crate::message::{Answer, Arguments, Block, Message, ToolCall, ToolResult, ToolStatus};
 use crate::outcome::{AgentOutcome, Ending};
 use crate::record::{AgentRecord, Billed};
-use crate::request::ModelResponse;
+use crate::request::{ModelResponse, Purpose};
 use crate::tool::EffectClass;
 use crate::transcript::Transcript;
 use crate::turn::{Preparation, Snapshot, ToolEnd, Turn, TurnEffect, TurnInput, TurnRules};
@@ -62,6 +63,18 @@ pub(super) struct World {
     /// Calls that end only because they are stopped.
     pub(super) endless: Vec<String>,
     pub(super) broken_disk: bool,
+    /// Bytes of a conversation from which on the model refuses it.
+    pub(super) too_large: Option<u64>,
+    /// What it refused so.
+    pub(super) refused: Vec<Vec<Message>>,
+    /// What it does when it is asked for a summary, each time.
+    pub(super) summary: Does,
+    /// Bytes of what a call puts out.
+    pub(super) output: usize,
+    /// Whether the admission refuses summaries.
+    pub(super) refuse_summaries: bool,
+    /// What each request was for.
+    pub(super) purposes: Vec<Purpose>,
 }
 
 impl World {
@@ -72,6 +85,11 @@ impl World {
                 tools: catalog(),
                 ending: Ending::Answer,
                 steps: 200,
+                window: Window {
+                    context: None,
+                    max_output: Tokens(100),
+                    fixed_bytes: 0,
+                },
                 seed: 7,
             },
             script: script.into_iter().map(Into::into).collect(),
@@ -85,6 +103,12 @@ impl World {
             refusal: None,
             endless: Vec::new(),
             broken_disk: false,
+            too_large: None,
+            refused: Vec::new(),
+            summary: says("all is well").into(),
+            output: 0,
+            refuse_summaries: false,
+            purposes: Vec::new(),
         }
     }
 
@@ -155,7 +179,12 @@ impl World {
                 self.ledger.extend(records);
                 vec![]
             }
-            TurnEffect::Admit { step, told } => vec![self.admit(step.0, &told, turn)],
+            TurnEffect::Admit {
+                step,
+                told,
+                purpose,
+                ..
+            } => vec![self.admit((step.0, purpose), &told, turn)],
             TurnEffect::Ask { .. } => vec![self.ask()],
             TurnEffect::Wait(wait) => {
                 self.waits.push(wait);
@@ -178,27 +207,65 @@ impl World {
         }
     }
 
-    fn admit(&mut self, step: u32, told: &[String], turn: &Turn) -> TurnInput {
+    fn admit(
+        &mut self,
+        (step, purpose): (u32, Purpose),
+        told: &[String],
+        turn: &Turn,
+    ) -> TurnInput {
         if let Some(reason) = self.refusal.clone() {
+            return TurnInput::Refused { reason };
+        }
+        if self.refuse_summaries && !purpose.is_work() {
+            let reason = "no tokens".to_owned();
             return TurnInput::Refused { reason };
         }
         assert_eq!(check_conversation(turn.messages()), Ok(()));
         let told: Vec<&str> = told.iter().map(String::as_str).collect();
-        self.ledger.push(requested(step, &told));
+        let mut record = requested(step, &told);
+        if let AgentRecord::ModelRequested(r) = &mut record {
+            r.purpose = purpose;
+        }
+        self.ledger.push(record);
+        self.purposes.push(purpose);
         self.sent.push(turn.messages().to_vec());
         TurnInput::Admitted {
             max_output: Tokens(100),
         }
     }
 
-    fn ask(&self) -> TurnInput {
+    /// Outcomes of requests for work, without those that were too large.
+    fn outcomes(&self) -> usize {
+        let summaries: Vec<u32> = self
+            .ledger
+            .iter()
+            .filter_map(|record| match record {
+                AgentRecord::ModelRequested(r) if !r.purpose.is_work() => Some(r.step.0),
+                _ => None,
+            })
+            .collect();
         let is_outcome = |record: &&AgentRecord| match record {
-            AgentRecord::ModelResponded(_) => true,
-            AgentRecord::ModelFailed(failed) => failed.kind != "interrupted",
+            AgentRecord::ModelResponded(r) => !summaries.contains(&r.step.0),
+            AgentRecord::ModelFailed(r) => {
+                !["interrupted", "context-too-large"].contains(&&*r.kind)
+                    && !summaries.contains(&r.step.0)
+            }
             _ => false,
         };
-        let turn = self.ledger.iter().filter(is_outcome).count();
-        let does = self.script.get(turn).cloned();
+        self.ledger.iter().filter(is_outcome).count()
+    }
+
+    fn ask(&mut self) -> TurnInput {
+        let sent = self.sent.last().expect("a request was admitted");
+        let summing = self.purposes.last().is_some_and(|last| !last.is_work());
+        let does = if self.too_large.is_some_and(|most| bytes_of(sent) > most) {
+            self.refused.push(sent.clone());
+            Some(Does::Fail(FailureClass::Overflow))
+        } else if summing {
+            Some(self.summary.clone())
+        } else {
+            self.script.get(self.outcomes()).cloned()
+        };
         match does.unwrap_or_else(|| says("done").into()) {
             Does::Answer(answer) => {
                 let usage = None;
@@ -229,7 +296,7 @@ impl World {
                 ToolEnd::Stopped { output }
             } else {
                 let status = ToolStatus::Ok;
-                let text = format!("{id} ran");
+                let text = format!("{id} ran{}", "x".repeat(self.output));
                 ToolEnd::Done { status, text }
             };
             let call = id.clone();
