@@ -108,3 +108,70 @@ fn what_is_no_ledger_is_said_so() {
         .exits(2);
     assert!(ran.stderr.contains("there is no ledger"), "{}", ran.stderr);
 }
+
+#[test]
+fn what_is_exported_is_what_is_shown_and_no_file_is_written_over() {
+    let crew = stopped();
+    let shown = crew.environment.run(&["ledger", "show", "--json"]).exits(0);
+    let printed = crew.environment.run(&["ledger", "export"]).exits(0);
+    assert_eq!(printed.stdout, shown.stdout);
+    let file = crew.environment.path("desk/out.jsonl");
+    let export = ["ledger", "export", "--output", "out.jsonl"];
+    assert_eq!(crew.environment.run(&export).exits(0).stdout, "");
+    let written = std::fs::read_to_string(&file).expect("a file");
+    assert_eq!(written.replace(crew.environment.root(), "$T"), shown.stdout);
+    let refused = crew.environment.run(&export).exits(2);
+    assert!(
+        refused.stderr.contains("is there already"),
+        "{}",
+        refused.stderr
+    );
+    let ledger = crew.ledger().display().to_string();
+    let before = std::fs::read(&ledger).expect("a ledger");
+    for command in ["export", "stats"] {
+        crew.environment
+            .run(&["ledger", command, "--output", &ledger])
+            .exits(2);
+    }
+    assert!(std::fs::read(&ledger).expect("a ledger") == before);
+}
+
+#[test]
+fn a_table_has_a_row_for_each_record_of_an_agent() {
+    let crew = stopped();
+    let choice = ["--agent", "alpha/1", "--type", "model"];
+    let json = [&["ledger", "show", "--json"][..], &choice].concat();
+    let records = crew.environment.run(&json).exits(0).json();
+    assert!(records.iter().all(|record| record["attempt"] == 1));
+    let csv = [&["ledger", "export", "--csv"][..], &choice].concat();
+    let table = crew.environment.run(&csv).exits(0).stdout;
+    let mut rows = table.lines();
+    assert_eq!(
+        rows.next(),
+        Some("seq,epoch,at,type,task,attempt,step,call,record")
+    );
+    assert_eq!(rows.count(), records.len());
+    crew.environment
+        .run(&["ledger", "show", "--agent", "alpha"])
+        .exits(2);
+}
+
+#[test]
+fn numbers_and_exports_of_a_damaged_ledger_say_so() {
+    let crew = stopped();
+    let mut bytes = std::fs::read(crew.ledger()).expect("a ledger");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(crew.ledger(), &bytes).expect("a ledger");
+    let stats = crew.environment.run(&["ledger", "stats"]).exits(7);
+    assert!(stats.stdout.contains("damaged: "), "{}", stats.stdout);
+    let json = crew
+        .environment
+        .run(&["ledger", "stats", "--json"])
+        .exits(7);
+    assert_eq!(json.json()[0]["sound"], false);
+    for format in ["--json", "--csv"] {
+        let table = crew.environment.run(&["ledger", "export", format]).exits(7);
+        assert!(table.stdout.contains("ledger.damaged"), "{}", table.stdout);
+    }
+}

@@ -26,5 +26,6 @@ mod story;
 mod streams;
 mod surroundings;
 mod terminal;
+mod tokens;
 mod wait;
 mod wishes;

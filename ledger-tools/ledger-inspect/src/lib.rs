@@ -5,15 +5,22 @@
 
 mod blobs;
 mod error;
+mod export;
+mod filter;
 mod line;
+mod past;
 mod pieces;
 mod record;
 mod show;
+mod stats;
 mod verify;
 mod walk;
 
 pub use blobs::{BlobDamage, BlobReport};
 pub use error::InspectError;
-pub use show::{Filter, Shown, Style, show};
+pub use export::export_csv;
+pub use filter::Filter;
+pub use show::{Shown, Style, show};
+pub use stats::{Batches, EpochStats, KindStats, Span, Stats, TokenStats, stats};
 pub use verify::{Damage, Head, Report, Torn, verify, verify_bytes};
 pub use walk::Place;

@@ -41,6 +41,8 @@ pub(crate) struct Line<'a> {
     pub(crate) number: u64,
     /// Where it begins.
     pub(crate) byte: u64,
+    /// Its length, line feed included.
+    pub(crate) length: u64,
 }
 
 /// Why a piece is no line.
@@ -113,6 +115,7 @@ pub(crate) fn read<'a>(piece: &Piece<'a>) -> Result<Line<'a>, NoLine> {
         body,
         number: piece.number,
         byte: piece.byte,
+        length: piece.length,
     })
 }
 

@@ -60,6 +60,16 @@ impl<'a> Record<'a> {
         values
     }
 
+    /// A field that is a number.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.field(name)?.get().parse().ok()
+    }
+
+    /// The record as it stands.
+    pub(crate) fn raw(&self) -> &'a str {
+        self.raw
+    }
+
     fn field(&self, name: &str) -> Option<&'a RawValue> {
         self.fields
             .iter()
@@ -67,7 +77,8 @@ impl<'a> Record<'a> {
             .map(|(_, value)| *value)
     }
 
-    fn text(&self, name: &str) -> Option<String> {
+    /// A field that is a text.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.field(name)?.get()).ok()
     }
 

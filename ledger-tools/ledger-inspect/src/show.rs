@@ -2,10 +2,11 @@
 //! something is missing, never shows what a torn write left.
 
 use crate::error::InspectError;
+use crate::filter::Filter;
 use crate::line::Line;
+use crate::past::{Item, past_damage};
 use crate::record::Record;
-use crate::verify::{Damage, Report, verify_lines};
-use crate::walk::{Segment, Step, walk};
+use crate::verify::{Damage, Report, Torn};
 use serde_json::value::RawValue;
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,31 +19,6 @@ pub enum Style {
     /// One JSON object a record: `seq`, `epoch` and `at`, then the record as it stands. A mark is an
     /// object of the type `ledger.damaged` or `ledger.torn`.
     Json,
-}
-
-/// Which records are shown. Marks always are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Only those that speak of this task.
-    pub task: Option<String>,
-    /// Only those of one of these types, when there are any. `tool` stands for all `tool.…`.
-    pub types: Vec<String>,
-}
-
-impl Filter {
-    fn takes(&self, record: &Record<'_>) -> bool {
-        let kind = record.kind().unwrap_or_default();
-        let is_of = |wanted: &String| {
-            kind.strip_prefix(wanted.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        (self.types.is_empty() || self.types.iter().any(is_of))
-            && (self.task.is_none() || self.task == record.task())
-    }
-
-    fn takes_all(&self) -> bool {
-        self.task.is_none() && self.types.is_empty()
-    }
 }
 
 /// What was shown.
@@ -65,43 +41,20 @@ pub fn show(
     style: Style,
     out: &mut dyn Write,
 ) -> Result<Shown, InspectError> {
-    // Whether the end is torn or damaged is known only after all has been read.
-    let verdict = match verify_lines(path) {
-        Err(error) if !matches!(error, InspectError::Newer { .. }) => return Err(error),
-        verdict => verdict,
-    };
     let mut printer = Printer {
         filter,
         style,
         out,
         records: 0,
     };
-    let report = verdict.as_ref().ok();
-    let torn = report.and_then(|report| report.torn.as_ref());
-    let end = torn.map_or(u64::MAX, |torn| torn.place.byte);
-    let mut marks = report
-        .map_or(&[][..], |report| &report.damage)
-        .iter()
-        .peekable();
-    walk(Segment::open(path)?, &mut |step| {
-        let byte = match &step {
-            Step::Line(line) => line.byte,
-            Step::Fault(fault) => fault.place.byte,
-            Step::Lost { .. } => return Ok(()),
+    let report = past_damage(path, &mut |item| {
+        let written = match item {
+            Item::Line(line) => printer.line(line),
+            Item::Damage(damage) => printer.mark(damage),
+            Item::Torn(torn) => printer.torn(torn),
         };
-        while let Some(damage) = marks.next_if(|damage| damage.place.byte <= byte) {
-            printer.mark(damage).map_err(InspectError::Write)?;
-        }
-        match step {
-            Step::Line(line) if byte < end => printer.line(line).map_err(InspectError::Write),
-            _ => Ok(()),
-        }
+        written.map_err(InspectError::Write)
     })?;
-    for damage in marks {
-        printer.mark(damage).map_err(InspectError::Write)?;
-    }
-    let report = verdict?;
-    printer.torn(&report).map_err(InspectError::Write)?;
     Ok(Shown {
         records: printer.records,
         report,
@@ -171,11 +124,10 @@ impl Printer<'_> {
         }
     }
 
-    fn torn(&mut self, report: &Report) -> io::Result<()> {
-        match (&report.torn, self.style) {
-            (None, _) => Ok(()),
-            (Some(torn), Style::Text) => writeln!(self.out, "------ {torn}"),
-            (Some(torn), Style::Json) => self.object("ledger.torn", torn),
+    fn torn(&mut self, torn: &Torn) -> io::Result<()> {
+        match self.style {
+            Style::Text => writeln!(self.out, "------ {torn}"),
+            Style::Json => self.object("ledger.torn", torn),
         }
     }
 

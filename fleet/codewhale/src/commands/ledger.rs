@@ -1,14 +1,20 @@
 //! `codewhale ledger`: the file itself, looked at from outside. Never takes a run, never changes a byte.
 
+mod export;
+mod lines;
+mod stats;
+
 use crate::app::App;
 use crate::arguments::{Format, JsonOption};
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::report::Report;
 use crate::runs::Runs;
+use export::Export;
 use ledger_inspect::{Filter, InspectError, Style};
-use std::io::{self, Write};
-use std::path::PathBuf;
+use lines::{Lines, NewFile};
+use stats::Stats;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Look at the ledger of a run, the file itself
 #[derive(Debug, clap::Subcommand)]
@@ -18,6 +24,8 @@ use std::path::PathBuf;
 pub(crate) enum Ledger {
     Show(Show),
     Verify(Verify),
+    Stats(Stats),
+    Export(Export),
 }
 
 /// Which ledger.
@@ -28,22 +36,53 @@ struct Which {
     which: Option<String>,
 }
 
+/// Which of its records.
+#[derive(Debug, clap::Args)]
+struct Records {
+    /// Only records that speak of this task
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Only records of the agent of this attempt
+    #[arg(long, value_name = "TASK/ATTEMPT", conflicts_with = "task", value_parser = agent)]
+    agent: Option<(String, u64)>,
+    /// Only records of this type; `tool` stands for all `tool.…`; may be given several times
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+}
+
+/// `tests/2`: the agent of the second attempt at the task `tests`.
+fn agent(text: &str) -> Result<(String, u64), String> {
+    let parted = text.split_once('/');
+    let named = parted.and_then(|(task, attempt)| Some((task.to_owned(), attempt.parse().ok()?)));
+    named.ok_or_else(|| "a task and the number of an attempt, as in `tests/2`".to_owned())
+}
+
+impl Records {
+    fn filter(&self) -> Filter {
+        let (task, attempt) = match &self.agent {
+            Some((task, attempt)) => (Some(task.clone()), Some(*attempt)),
+            None => (self.task.clone(), None),
+        };
+        Filter {
+            task,
+            attempt,
+            types: self.types.clone(),
+        }
+    }
+}
+
 /// Print the records of a ledger, past damage too
 ///
 /// Damaged places are marked where they are. With --json, one record a line, as it is in the file.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  codewhale ledger show\n  codewhale ledger show --task tests --type tool\n  codewhale ledger show --json .git/codewhale/runs/my-run-261130-abcd | jq .type"
+    after_help = "Examples:\n  codewhale ledger show\n  codewhale ledger show --task tests --type tool\n  codewhale ledger show --agent tests/2\n  codewhale ledger show --json .git/codewhale/runs/my-run-261130-abcd | jq .type"
 )]
 pub(crate) struct Show {
     #[command(flatten)]
     which: Which,
-    /// Only records that speak of this task
-    #[arg(long, value_name = "TASK")]
-    task: Option<String>,
-    /// Only records of this type; `tool` stands for all `tool.…`; may be given several times
-    #[arg(long = "type", value_name = "TYPE")]
-    types: Vec<String>,
+    #[command(flatten)]
+    records: Records,
     #[command(flatten)]
     json: JsonOption,
 }
@@ -69,6 +108,9 @@ impl Ledger {
         match self {
             Self::Show(command) => command.json.format(),
             Self::Verify(command) => command.json.format(),
+            Self::Stats(command) => command.format(),
+            // What it writes is for programs, whichever way.
+            Self::Export(_) => Format::Text,
         }
     }
 
@@ -80,6 +122,8 @@ impl Ledger {
         match self {
             Self::Show(command) => command.run(app),
             Self::Verify(command) => command.run(app),
+            Self::Stats(command) => command.run(app),
+            Self::Export(command) => command.run(app),
         }
     }
 }
@@ -99,20 +143,14 @@ impl Which {
 impl Show {
     fn run(&self, app: &App) -> Result<Exit, Report> {
         let path = self.which.path(app)?;
-        let filter = Filter {
-            task: self.task.clone(),
-            types: self.types.clone(),
-        };
+        let filter = self.records.filter();
         let style = match self.json.format() {
             Format::Text => Style::Text,
             Format::Json => Style::Json,
         };
         let mut lines = Lines::new(app.output, self.json.format());
-        match ledger_inspect::show(&path, &filter, style, &mut lines) {
-            Ok(shown) => Ok(exit_of(shown.report.is_sound())),
-            Err(InspectError::Write(_)) if app.output.is_closed() => Ok(Exit::Done),
-            Err(error) => Err(report(&error)),
-        }
+        let shown = ledger_inspect::show(&path, &filter, style, &mut lines);
+        ended(app, shown.map(|shown| shown.report.is_sound()))
     }
 }
 
@@ -125,11 +163,36 @@ impl Verify {
             Format::Text => found.write_text(&mut lines),
             Format::Json => found.write_json(&mut lines),
         };
-        match written {
-            Err(error) if !app.output.is_closed() => Err(report(&InspectError::Write(error))),
-            _ => Ok(exit_of(found.is_sound())),
-        }
+        let sound = found.is_sound();
+        ended(app, written.map(|()| sound).map_err(InspectError::Write))
     }
+}
+
+/// How a command ends that wrote what it found; `Ok` says whether the ledger is sound. A reader that has gone
+/// away has seen enough.
+fn ended(app: &App, written: Result<bool, InspectError>) -> Result<Exit, Report> {
+    match written {
+        Ok(is_sound) => Ok(exit_of(is_sound)),
+        Err(InspectError::Write(_)) if app.output.is_closed() => Ok(Exit::Done),
+        Err(error) => Err(report(&error)),
+    }
+}
+
+/// Where what is found goes: to the output, or into a new file.
+fn deliver(
+    app: &App,
+    output: Option<&Path>,
+    format: Format,
+    write: impl FnOnce(&mut dyn Write) -> Result<bool, InspectError>,
+) -> Result<Exit, Report> {
+    let Some(output) = output else {
+        let mut lines = Lines::new(app.output, format);
+        return ended(app, write(&mut lines));
+    };
+    let mut file = NewFile::create(&app.around.folder.join(output))?;
+    let exit = ended(app, write(&mut file))?;
+    file.finish()?;
+    Ok(exit)
 }
 
 fn exit_of(is_sound: bool) -> Exit {
@@ -149,59 +212,5 @@ fn report(error: &InspectError) -> Report {
         }
         InspectError::Newer { .. } => report.hint("use the version that wrote it, or a newer one"),
         _ => report,
-    }
-}
-
-/// Hands whole lines on to the output. Stops its writer once the reader of data has gone away.
-struct Lines<'a> {
-    output: &'a Output,
-    format: Format,
-    begun: Vec<u8>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(output: &'a Output, format: Format) -> Self {
-        Self {
-            output,
-            format,
-            begun: Vec::new(),
-        }
-    }
-
-    fn hand_on(&mut self) {
-        let text = String::from_utf8_lossy(&self.begun).into_owned();
-        self.begun.clear();
-        match self.format {
-            Format::Text => self.output.text(&text),
-            Format::Json => self.output.ready_made(&text),
-        }
-    }
-}
-
-impl Write for Lines<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.output.is_closed() {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.begun
-                .extend_from_slice(piece.strip_suffix(b"\n").unwrap_or(piece));
-            if piece.ends_with(b"\n") {
-                self.hand_on();
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for Lines<'_> {
-    fn drop(&mut self) {
-        if !self.begun.is_empty() {
-            self.hand_on();
-        }
     }
 }

@@ -7,4 +7,5 @@ mod blobs;
 mod common;
 mod format_page;
 mod show;
+mod stats;
 mod verify;

@@ -71,6 +71,7 @@ fn records_for_programs_are_as_they_stand_with_their_place() {
 fn taken(task: Option<&str>, types: &[&str]) -> Vec<u64> {
     let filter = Filter {
         task: task.map(str::to_owned),
+        attempt: None,
         types: types.iter().map(|kind| (*kind).to_owned()).collect(),
     };
     let text = shown(sample().path(), &filter, Style::Json);
