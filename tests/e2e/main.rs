@@ -28,5 +28,6 @@ mod streams;
 mod surroundings;
 mod terminal;
 mod tokens;
+mod tools;
 mod wait;
 mod wishes;

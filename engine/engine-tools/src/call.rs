@@ -2,7 +2,7 @@
 
 use crate::shell::Confinement;
 use crate::tools::git_rules::GitRefusal;
-use crate::tools::{edit, git, glob, grep, list, patch, read, shell, write};
+use crate::tools::{edit, git, glob, grep, list, patch, read, shell, todo, write};
 use engine_core::ids::CallId;
 use engine_core::message::ToolStatus;
 use engine_core::tool::EffectClass;
@@ -55,6 +55,7 @@ pub(crate) enum Action {
     Glob(glob::Args),
     Grep(grep::Args),
     Git(git::Args),
+    Todo(todo::Args),
     Write(write::Args),
     Edit(edit::Args),
     Patch(patch::Args),
@@ -73,6 +74,7 @@ impl Action {
                 None => args.pattern.clone(),
             },
             Self::Git(args) => args.args.join(" "),
+            Self::Todo(args) => args.gist(),
             Self::Write(args) => args.path.clone(),
             Self::Edit(args) => args.path.clone(),
             Self::Patch(args) => args.gist(),
@@ -178,8 +180,8 @@ pub struct ToolOutput {
     pub end: CallEnd,
     /// Whether it succeeded; what did not come to its end by itself did not.
     pub status: ToolStatus,
-    /// What the model reads; of a stopped call, what it had put out. Never blank, secrets masked, bounded by the toolbox's output cap and a
-    /// few lines of notes.
+    /// What the model reads; of a stopped call, what it had put out. Never blank, secrets masked,
+    /// bounded by the toolbox's output cap and a few lines of notes.
     pub text: String,
     /// What the kernel held the command to; `None` when no command was run.
     pub confinement: Option<Confinement>,

@@ -1,11 +1,15 @@
 //! Which tools an access gives, and how their arguments are understood. Never runs a tool.
 
-use crate::call::{Action, Refusal, nearest};
-use crate::tools::{edit, git, git_rules, glob, grep, list, patch, read, shell, write};
+use crate::call::{Action, Refusal, nearest, one_line};
+use crate::shell::bounded;
+use crate::tools::{edit, git, git_rules, glob, grep, list, patch, read, shell, todo, write};
 use engine_core::message::{Arguments, ToolCall};
 use engine_core::tool::{Access, EffectClass, ToolSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+/// Most bytes of what is wrong with arguments: it may quote them.
+const ERROR_MAX_BYTES: usize = 1024;
 
 /// A tool of this crate.
 pub(crate) struct Tool {
@@ -60,6 +64,14 @@ pub(crate) const TOOLS: &[Tool] = &[
         access: Access::Read,
         effect: EffectClass::Reads,
         parse: |value| arguments(value).map(Action::Git),
+    },
+    Tool {
+        name: "todo",
+        description: todo::DESCRIPTION,
+        parameters: todo::PARAMETERS,
+        access: Access::Read,
+        effect: EffectClass::Reads,
+        parse: |value| arguments(value).map(Action::Todo),
     },
     Tool {
         name: "write",
@@ -172,7 +184,7 @@ impl Catalog {
         let tool = TOOLS.iter().find(|tool| tool.name == call.name);
         let (Some(spec), Some(tool)) = (spec, tool) else {
             return Err(Refusal::UnknownTool {
-                name: call.name.clone(),
+                name: one_line(&call.name),
                 near: nearest(&call.name, names()),
                 known: names().collect::<Vec<_>>().join(", "),
             });
@@ -181,7 +193,7 @@ impl Catalog {
         known_only(tool, &given)?;
         let action = (tool.parse)(Value::Object(given)).map_err(|error| Refusal::BadArguments {
             tool: tool.name.to_owned(),
-            error: error.to_string(),
+            error: bounded(error.to_string(), ERROR_MAX_BYTES),
         })?;
         if let Action::Git(args) = &action {
             git_rules::check(&args.args)?;
@@ -193,7 +205,7 @@ impl Catalog {
 fn object(tool: &Tool, arguments: &Arguments) -> Result<Map<String, Value>, Refusal> {
     let refused = |error: String| Refusal::NotAnObject {
         tool: tool.name.to_owned(),
-        error,
+        error: bounded(error, ERROR_MAX_BYTES),
     };
     match arguments {
         Arguments::Invalid { error, .. } => Err(refused(error.clone())),
@@ -210,7 +222,7 @@ fn known_only(tool: &Tool, given: &Map<String, Value>) -> Result<(), Refusal> {
         None => Ok(()),
         Some(field) => Err(Refusal::UnknownArgument {
             tool: tool.name.to_owned(),
-            field: field.clone(),
+            field: one_line(field),
             near: nearest(field, known.iter().map(String::as_str)),
             known: known.join(", "),
         }),
@@ -234,11 +246,20 @@ mod tests {
 
     /// A value that fits a property of a schema.
     fn sample(property: &Value) -> Value {
+        if let Some(first) = property["enum"].get(0) {
+            return first.clone();
+        }
         match property["type"].as_str() {
             Some("string") => json!("x"),
             Some("integer") => json!(1),
             Some("boolean") => json!(true),
-            Some("array") => json!(["status"]),
+            Some("array") => json!([sample(&property["items"])]),
+            Some("object") => {
+                let properties = property["properties"].as_object().unwrap().iter();
+                properties
+                    .map(|(name, p)| (name.clone(), sample(p)))
+                    .collect()
+            }
             other => panic!("a type that no sample is known for: {other:?}"),
         }
     }
@@ -292,14 +313,14 @@ mod tests {
         let check = |access: Access, expected: &str| {
             assert_eq!(tool_names(access).join(" "), expected);
         };
-        check(Access::Read, "read list glob grep git");
+        check(Access::Read, "read list glob grep git todo");
         check(
             Access::Write,
-            "read list glob grep git write edit patch shell",
+            "read list glob grep git todo write edit patch shell",
         );
         check(
             Access::Full,
-            "read list glob grep git write edit patch shell",
+            "read list glob grep git todo write edit patch shell",
         );
     }
 
@@ -318,7 +339,7 @@ mod tests {
         assert_eq!(narrow(Access::Read, &[]).unwrap(), "");
         assert_eq!(
             narrow(Access::Read, &["write"]).unwrap_err().to_string(),
-            "there is no tool `write` with this access; there are read, list, glob, grep, git"
+            "there is no tool `write` with this access; there are read, list, glob, grep, git, todo"
         );
     }
 
@@ -336,12 +357,12 @@ mod tests {
         check(
             "raed",
             "{}",
-            "there is no tool `raed` here; did you mean `read`?; there are read, list, glob, grep, git",
+            "there is no tool `raed` here; did you mean `read`?; there are read, list, glob, grep, git, todo",
         );
         check(
             "shell",
             "{}",
-            "there is no tool `shell` here; there are read, list, glob, grep, git",
+            "there is no tool `shell` here; there are read, list, glob, grep, git, todo",
         );
         check(
             "read",

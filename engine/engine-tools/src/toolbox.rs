@@ -8,9 +8,9 @@ use crate::mask::Mask;
 use crate::pool;
 use crate::shell::{
     Background, CommandEnv, CommandLine, End, Fence, Finished, Job, JobLimits, Leftovers, Network,
-    OUTPUT_MAX_BYTES, Scratch, ShellError, ShellRunner, Shortfall,
+    OUTPUT_MAX_BYTES, Scratch, ShellError, ShellRunner, Shortfall, bounded,
 };
-use crate::tools::{Desk, edit, git, glob, grep, list, patch, read, shell, write};
+use crate::tools::{Desk, edit, git, glob, grep, list, patch, read, shell, todo, write};
 use crate::workspace::jail::Jail;
 use crate::workspace::view::FileView;
 use engine_core::message::{ToolCall, ToolStatus};
@@ -24,6 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Time limit of the `git` tool.
 const GIT_TIME: Duration = Duration::from_secs(60);
+
+/// Room for notes in an answer beyond its cap.
+const NOTES_MAX_BYTES: usize = 4 * 1024;
 
 /// What a model reads where a tool had nothing to say.
 const NO_OUTPUT: &str = "(no output)";
@@ -214,6 +217,10 @@ impl Toolbox {
             Action::Write(args) => self.on_desk(move |desk| write::run(&args, desk)).await,
             Action::Edit(args) => self.on_desk(move |desk| edit::run(&args, desk)).await,
             Action::Patch(args) => self.on_desk(move |desk| patch::run(&args, desk)).await,
+            Action::Todo(args) => match todo::run(&args) {
+                Ok(text) => answer(ToolStatus::Ok, text),
+                Err(error) => answer(ToolStatus::Error, error.to_string()),
+            },
             Action::Git(args) => self.git(&args, &cancel).await,
             Action::Shell(args) => self.shell(&args, &cancel).await,
         }
@@ -328,12 +335,15 @@ impl Toolbox {
         self.scratch.get_or_try_init(make).await.cloned()
     }
 
-    /// What holds for every answer: it is never blank and shows no secret.
+    /// What holds for every answer: it is never blank, shows no secret and has an end.
     fn finish(&self, mut output: ToolOutput) -> ToolOutput {
         if output.text.trim().is_empty() {
             NO_OUTPUT.clone_into(&mut output.text);
         } else if let Cow::Owned(masked) = self.desk.mask.text(&output.text) {
             output.text = masked;
+        }
+        if output.text.len() > self.desk.output_bytes + NOTES_MAX_BYTES {
+            output.text = bounded(output.text, self.desk.output_bytes);
         }
         output
     }

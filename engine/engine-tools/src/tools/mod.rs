@@ -10,6 +10,7 @@ pub(crate) mod list;
 pub(crate) mod patch;
 pub(crate) mod read;
 pub(crate) mod shell;
+pub(crate) mod todo;
 pub(crate) mod write;
 
 use crate::mask::Mask;

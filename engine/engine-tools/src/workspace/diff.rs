@@ -1,6 +1,6 @@
 //! Shows what a change really changed, in few lines. Never shows a line that stayed.
 
-use super::text::cut;
+use super::text::shortened;
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub(crate) fn show(before: &str, after: &str) -> Shown {
             }
             let line = change.value().trim_end_matches(['\r', '\n']);
             shown.lines.push(sign);
-            shown.lines.push_str(cut(line, LINE_MAX_BYTES));
+            shown.lines.push_str(&shortened(line, 0, LINE_MAX_BYTES));
             shown.lines.push('\n');
         }
     }

@@ -7,6 +7,7 @@
 //! line break was replaced, they take the end of the line that the piece stands in, or LF at the
 //! end of a text whose last line has none.
 
+use super::jail::FILE_MAX_BYTES;
 use std::ops::Range;
 
 /// How many times `old` must occur.
@@ -27,6 +28,10 @@ pub(crate) enum EditError {
     NoChange,
     #[error("`old` was not found; it must match the file exactly, blanks included")]
     NotFound,
+    #[error(
+        "the file would have {bytes} bytes, more than the {FILE_MAX_BYTES} that are read at once"
+    )]
+    TooLarge { bytes: u64 },
     #[error("`old` occurs {count} times (lines {lines}); give more context, or set `all`")]
     Ambiguous { count: usize, lines: String },
 }
@@ -55,6 +60,11 @@ pub(crate) fn replace_piece(
             count: found.len(),
             lines: line_numbers(&view.text, &found),
         });
+    }
+    let bytes = (text.len() - found.len() * old.len()) as u64;
+    let bytes = bytes.saturating_add((found.len() as u64).saturating_mul(new.len() as u64));
+    if bytes > FILE_MAX_BYTES {
+        return Err(EditError::TooLarge { bytes });
     }
     let (same_before, same_after) = same_lines(&old, &new);
     let new_middle = &new[same_before..new.len() - same_after];
@@ -228,6 +238,14 @@ mod tests {
         check("a", "a", EditError::NoChange);
         check("a\r\n", "a\n", EditError::NoChange);
         check("A", "x", EditError::NotFound);
+    }
+
+    #[test]
+    fn a_text_does_not_grow_beyond_what_can_be_read() {
+        let text = "x".repeat(1000);
+        let result = replace_piece(&text, "x", &"y".repeat(20_000), Occurrences::All);
+        let bytes = 20_000_000;
+        assert_eq!(result, Err(EditError::TooLarge { bytes }));
     }
 
     proptest! {

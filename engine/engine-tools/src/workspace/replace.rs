@@ -2,6 +2,7 @@
 //! Keeps the mode. Does not sync: what counts of a workspace is kept in snapshots. Hard links and
 //! extended attributes of the old file are not carried over.
 
+use super::apart::with_own_descriptors;
 use super::jail::{Found, Place};
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -78,23 +79,26 @@ pub(super) fn unused_name() -> OsString {
     OsString::from(format!(".codewhale-{}-{number}.tmp", std::process::id()))
 }
 
-/// Writes a new file beside others, with `new` before the umask or exactly `mode`; its name.
+/// Writes a new file beside others, with `new` before the umask or exactly `mode`; its name. No child
+/// process holds the file afterwards, so that it can be executed at once.
 pub(super) fn write_beside(
     folder: &OwnedFd,
     content: &[u8],
     new: Mode,
     mode: Option<Mode>,
 ) -> io::Result<OsString> {
-    let (name, mut file) = open_beside(folder, new)?;
-    let written = file.write_all(content).and_then(|()| match mode {
-        Some(mode) => Ok(rustix::fs::fchmod(&file, mode)?),
-        None => Ok(()),
-    });
-    if let Err(error) = written {
-        let _ = rustix::fs::unlinkat(folder, &name, AtFlags::empty());
-        return Err(error);
-    }
-    Ok(name)
+    with_own_descriptors(|| {
+        let (name, mut file) = open_beside(folder, new)?;
+        let written = file.write_all(content).and_then(|()| match mode {
+            Some(mode) => Ok(rustix::fs::fchmod(&file, mode)?),
+            None => Ok(()),
+        });
+        if let Err(error) = written {
+            let _ = rustix::fs::unlinkat(folder, &name, AtFlags::empty());
+            return Err(error);
+        }
+        Ok(name)
+    })
 }
 
 fn open_beside(folder: &OwnedFd, new: Mode) -> io::Result<(OsString, File)> {

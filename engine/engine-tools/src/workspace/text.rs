@@ -1,5 +1,7 @@
 //! What counts as a text file, the same for every tool, and its line ends. Never touches a file.
 
+use std::borrow::Cow;
+
 /// The byte-order mark that some editors put before UTF-8.
 const MARK: &str = "\u{FEFF}";
 
@@ -93,6 +95,16 @@ pub(crate) fn line_ends(text: &str) -> LineEnds {
         (_, 0) => LineEnds::Lf,
         (all, with_cr) if all == with_cr => LineEnds::CrLf,
         _ => LineEnds::Mixed,
+    }
+}
+
+/// At most `max_bytes` of a line of which `rest_bytes` more are not here, with a note of how many are
+/// left out.
+pub(crate) fn shortened(line: &str, rest_bytes: usize, max_bytes: usize) -> Cow<'_, str> {
+    let kept = cut(line, max_bytes);
+    match line.len() - kept.len() + rest_bytes {
+        0 => Cow::Borrowed(line),
+        left_out => Cow::Owned(format!("{kept} [… {left_out} more bytes]")),
     }
 }
 
