@@ -3,6 +3,7 @@
 use crate::environment::{Ran, TestEnvironment};
 use insta::assert_snapshot;
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
 use testkit::model_server::{ModelServer, Reply, Script};
 
 /// A scout that reports, and a builder that adds a file which is checked.
@@ -343,18 +344,26 @@ fn a_provider_that_is_gone_ends_with_6() {
 }
 
 #[test]
-fn a_refused_key_ends_with_6_and_makes_nothing() {
-    let server = ModelServer::refusing_the_key("who are you");
+fn a_refused_key_ends_with_6_and_the_run_goes_on_with_a_good_one() {
+    let refused = AtomicBool::new(true);
+    let script = good();
+    let server = ModelServer::answering(move |request| {
+        if refused.swap(false, Ordering::Relaxed) {
+            Reply::refusal(401, "who are you")
+        } else {
+            script.reply(request)
+        }
+    });
     let environment = environment(&server);
     let ran = run(&environment, &["--json"]).exits(6);
     let records = ran.json();
     let last = records.last().expect("a record");
     assert_eq!(
-        (&last["type"], &last["kind"]),
-        (&"error".into(), &"provider".into())
+        (&last["type"], &last["outcome"]),
+        (&"run.ended".into(), &"provider".into())
     );
     assert!(ran.stderr.contains("who are you"), "{}", ran.stderr);
-    assert!(!environment.path("desk/.git/codewhale").exists());
+    environment.run(&["fleet", "resume"]).exits(0);
 }
 
 #[test]

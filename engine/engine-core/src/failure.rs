@@ -11,6 +11,9 @@ pub enum FailureClass {
     Overflow,
     /// The provider refused the request for good: the same request would be refused again.
     Fatal,
+    /// What was asked does not exist, as a model that the provider does not have: whatever is said to
+    /// it, the request would be refused again.
+    NotThere,
     /// The provider refused the key, or there is none.
     KeyRefused,
     /// The provider cannot be reached.

@@ -49,8 +49,10 @@ pub enum AgentOutcome {
 pub enum FailureKind {
     /// The conversation outgrew the model's window.
     ContextTooLarge,
-    /// The provider refused the request for good.
+    /// The provider refused the request for good, after it had answered others of this attempt.
     RequestRefused,
+    /// It refuses whatever this task asks: another attempt would be refused alike.
+    RefusedForGood,
     /// The provider refused the key.
     KeyRefused,
     /// The provider stayed unavailable through all resends, or asked for too long a wait.
@@ -88,6 +90,7 @@ impl FailureKind {
         match self {
             Self::ContextTooLarge => "context-too-large",
             Self::RequestRefused => "request-refused",
+            Self::RefusedForGood => "refused-for-good",
             Self::KeyRefused => "key-refused",
             Self::ProviderUnavailable => "provider-unavailable",
             Self::StreamBroken => "stream-broken",
@@ -118,6 +121,7 @@ mod tests {
         for kind in [
             FailureKind::ContextTooLarge,
             FailureKind::RequestRefused,
+            FailureKind::RefusedForGood,
             FailureKind::KeyRefused,
             FailureKind::ProviderUnavailable,
             FailureKind::StreamBroken,

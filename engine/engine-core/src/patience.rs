@@ -52,6 +52,7 @@ impl Patience {
         match failure.class {
             FailureClass::Overflow => give_up(FailureKind::ContextTooLarge),
             FailureClass::Fatal => give_up(FailureKind::RequestRefused),
+            FailureClass::NotThere => give_up(FailureKind::RefusedForGood),
             FailureClass::KeyRefused => give_up(FailureKind::KeyRefused),
             FailureClass::Unavailable
             | FailureClass::StreamBroken {
@@ -212,6 +213,7 @@ mod tests {
         let at_once = |class, kind| check(&[class], &[], Some((kind, "busy")));
         at_once(FailureClass::Overflow, FailureKind::ContextTooLarge);
         at_once(FailureClass::Fatal, FailureKind::RequestRefused);
+        at_once(FailureClass::NotThere, FailureKind::RefusedForGood);
         at_once(FailureClass::KeyRefused, FailureKind::KeyRefused);
     }
 

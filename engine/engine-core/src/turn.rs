@@ -362,6 +362,11 @@ impl Turn {
                 self.compact_alone();
                 self.go_on()
             }
+            // The next attempt begins with the same request.
+            Sequel::GiveUp {
+                kind: FailureKind::RequestRefused,
+                message,
+            } if !self.was_answered() => self.fail(FailureKind::RefusedForGood, message),
             Sequel::GiveUp { kind, message } => self.fail(kind, message),
             Sequel::AskAgain(wait) => match self.dead_end() {
                 Some((kind, message)) => self.fail(kind, message),
@@ -383,6 +388,11 @@ impl Turn {
             message,
             billed,
         }));
+    }
+
+    fn was_answered(&self) -> bool {
+        let is_answer = |message: &Message| matches!(message, Message::Model(_));
+        self.messages().iter().any(is_answer)
     }
 
     fn asked_step(&self) -> StepNo {

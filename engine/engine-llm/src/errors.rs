@@ -122,6 +122,8 @@ pub enum ErrorClass {
     Overflow,
     /// Asking again is pointless; the attempt fails.
     Fatal,
+    /// There is no such model, address or turn: any other question would be refused alike.
+    NotThere,
     /// No request with this key will succeed; a person must act.
     KeyRefused,
     /// The provider cannot be reached at all.
@@ -152,7 +154,8 @@ impl ModelError {
         match &self.fault {
             Fault::Overflow { .. } => ErrorClass::Overflow,
             Fault::KeyRefused { .. } => ErrorClass::KeyRefused,
-            Fault::Refused { .. } | Fault::NoSuchTurn { .. } => ErrorClass::Fatal,
+            Fault::Refused { status: 404, .. } | Fault::NoSuchTurn { .. } => ErrorClass::NotThere,
+            Fault::Refused { .. } => ErrorClass::Fatal,
             Fault::RateLimited { after, .. } => ErrorClass::RateLimited { after: *after },
             Fault::Busy { after, .. } => ErrorClass::Busy { after: *after },
             Fault::Unreachable { .. } => ErrorClass::Unavailable,

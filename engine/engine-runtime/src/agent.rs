@@ -291,6 +291,7 @@ fn failure(error: &ModelError) -> ModelFailure {
         class: match error.class() {
             ErrorClass::Overflow => FailureClass::Overflow,
             ErrorClass::Fatal => FailureClass::Fatal,
+            ErrorClass::NotThere => FailureClass::NotThere,
             ErrorClass::KeyRefused => FailureClass::KeyRefused,
             ErrorClass::Unavailable => FailureClass::Unavailable,
             ErrorClass::RateLimited { after } | ErrorClass::Busy { after } => {

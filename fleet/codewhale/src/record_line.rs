@@ -185,6 +185,7 @@ fn ended(end: &AttemptEnd) -> (Tone, String) {
         AttemptEnd::Finished { text } => (Tone::Plain, format!("finished: {}", first_line(text))),
         AttemptEnd::Verdict { .. } => (Tone::Plain, "finished with a verdict".to_owned()),
         AttemptEnd::Failed { kind, message } => (Tone::Bad, format!("failed: {kind}: {message}")),
+        AttemptEnd::Refused { message } => (Tone::Bad, format!("refused: {message}")),
         AttemptEnd::Interrupted => (Tone::Warn, "interrupted".to_owned()),
         AttemptEnd::Provider { message } => (Tone::Bad, format!("provider: {message}")),
         AttemptEnd::Budget { message } => (Tone::Bad, format!("budget: {message}")),

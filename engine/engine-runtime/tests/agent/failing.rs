@@ -55,7 +55,7 @@ async fn what_is_refused_for_good_is_not_repeated() {
         status: 401,
         words: words(),
     };
-    check(vec![fails(refused); 9], Err(FailureKind::RequestRefused), 1).await;
+    check(vec![fails(refused); 9], Err(FailureKind::RefusedForGood), 1).await;
     check(vec![fails(key); 9], Err(FailureKind::KeyRefused), 1).await;
 }
 

@@ -22,6 +22,9 @@ pub(super) fn say(app: &App, state: &FleetState, folder: &Path, show: Show) -> R
     let view = state
         .view(Manager::Gone)
         .ok_or_else(|| not_opened(&folder.display().to_string()))?;
+    for line in providers_down(state) {
+        app.output.say(line);
+    }
     match show {
         Show::Records => return Ok(()),
         Show::Result => result(app, state, folder)?,
@@ -42,6 +45,15 @@ pub(super) fn say(app: &App, state: &FleetState, folder: &Path, show: Show) -> R
         app.output.say(line);
     }
     Ok(())
+}
+
+/// Which providers could not be used, and why.
+fn providers_down(state: &FleetState) -> impl Iterator<Item = Line> {
+    let down = state.run().into_iter().flat_map(|run| &run.providers_down);
+    down.map(|(provider, why)| {
+        let text = format!("provider `{provider}` cannot be used: {why}");
+        Line::new().and(Tone::Bad, &text)
+    })
 }
 
 /// The final message of the only task.

@@ -94,7 +94,6 @@ impl Exec {
         let plan = self.plan(app)?;
         let models = Models::of(&plan, &app.around)?;
         let runtime = attend::runtime()?;
-        runtime.block_on(models.probe())?;
         let ground = Ground::of_folder(&app.around)?;
         let launched = {
             let _inside = runtime.enter();

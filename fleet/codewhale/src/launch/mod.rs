@@ -48,7 +48,7 @@ pub(crate) struct Launched {
     pub(crate) managed: Managed,
 }
 
-/// A new run of a plan. `models` are those of the plan, probed before.
+/// A new run of a plan. `models` are those of the plan.
 ///
 /// # Errors
 /// When the base is no commit, a folder cannot be made, or the ledger cannot be created.

@@ -1,10 +1,10 @@
-//! The models of a plan: built from its providers, probed before anything is made, and what must be
-//! kept secret about them. Never asks one.
+//! The models of a plan: built from its providers, and what must be kept secret about them. Never
+//! asks one.
 
 use super::{Arc, BTreeMap, CommandEnv, Mask, Report, RunSpec, Surroundings};
 use crate::exit::Exit;
+use engine_llm::Model;
 use engine_llm::providers::{BuildError, build};
-use engine_llm::{ErrorClass, Model};
 use std::collections::BTreeSet;
 
 /// Models by provider, the environment of commands, and the secrets that no result may show.
@@ -48,29 +48,6 @@ impl Models {
                 Some((name, value))
             })),
         })
-    }
-
-    /// Looks whether every provider can be reached and takes its key. Costs no tokens.
-    ///
-    /// # Errors
-    /// For the first that does not.
-    pub(crate) async fn probe(&self) -> Result<(), Report> {
-        let probes = self.by_provider.iter().map(|(id, model)| async move {
-            model.probe().await.map_err(|error| {
-                let hint = match error.class() {
-                    ErrorClass::KeyRefused => {
-                        "look at the key in the variable that the roster names"
-                    }
-                    _ => "is the address right, and does the server run? nothing was started",
-                };
-                Report::new(
-                    Exit::Provider,
-                    format!("provider `{id}` cannot be used: {error}"),
-                )
-                .hint(hint)
-            })
-        });
-        futures_util::future::try_join_all(probes).await.map(|_| ())
     }
 }
 

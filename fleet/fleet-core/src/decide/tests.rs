@@ -167,6 +167,20 @@ fn a_provider_that_is_down_holds_only_its_own_roles() {
 }
 
 #[test]
+fn what_is_refused_for_good_is_not_tried_again() {
+    let tasks = vec![task("a", "builder", &[]), task("b", "builder", &["a"])];
+    let mut bench = Bench::new(tasks, |plan| plan.limits.attempts = 3);
+    let ended = bench.play(|_| AttemptEnd::Refused {
+        message: "no such model".into(),
+    });
+    assert_eq!((ended.outcome, ended.exit), (RunOutcome::Failed, 1));
+    let words = ["a", "b"].map(|id| bench.word(id));
+    assert_eq!(words, ["failed", "skipped"]);
+    let (_, a) = bench.state.find(&"a".parse().unwrap()).unwrap();
+    assert_eq!(a.attempt.as_ref().unwrap().no, AttemptNo(1));
+}
+
+#[test]
 fn an_attempt_that_changed_nothing_hands_on_what_it_began_with() {
     let mut build = task("t", "builder", &[]);
     build.check = vec!["c".into()];

@@ -160,6 +160,11 @@ pub enum AttemptEnd {
         /// For people, with the provider's or tool's own words.
         message: String,
     },
+    /// Its provider refuses whatever the task asks: the task ends, whatever attempts are left.
+    Refused {
+        /// What was refused, in the provider's words.
+        message: String,
+    },
     /// It was stopped and can go on; does not count against the task's attempts.
     Interrupted,
     /// Its provider is unreachable or refused the key; it can go on, and does not count.

@@ -108,6 +108,15 @@ impl FleetState {
                     &format!("{kind}: {message}"),
                 );
             }
+            AttemptEnd::Refused { message } => {
+                let task = &mut self.tasks[ix.at()];
+                task.findings.push(Finding {
+                    attempt: record.attempt,
+                    source: FindingSource::Failure,
+                    text: Content::from(message.clone()),
+                });
+                self.close(ix, EndState::Failed, Some(message.clone()), None);
+            }
             AttemptEnd::Interrupted => self.make_ready(ix, Urgency::Resume),
             AttemptEnd::Provider { message } => {
                 if let Some(run) = &mut self.run

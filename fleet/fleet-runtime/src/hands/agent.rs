@@ -290,8 +290,12 @@ async fn within(
 fn failed(kind: &str, message: &str) -> AttemptEnd {
     AttemptEnd::Failed {
         kind: kind.to_owned(),
-        message: message.chars().take(MESSAGE_MAX_CHARS).collect(),
+        message: shortened(message),
     }
+}
+
+fn shortened(message: &str) -> String {
+    message.chars().take(MESSAGE_MAX_CHARS).collect()
 }
 
 /// What an agent's end means to the fleet.
@@ -307,6 +311,12 @@ fn end_of(outcome: AgentOutcome) -> AttemptEnd {
             kind: FailureKind::KeyRefused | FailureKind::ProviderUnavailable,
             message,
         } => AttemptEnd::Provider { message },
+        AgentOutcome::Failed {
+            kind: FailureKind::RefusedForGood,
+            message,
+        } => AttemptEnd::Refused {
+            message: shortened(&message),
+        },
         AgentOutcome::Failed { kind, message } => failed(kind.name(), &message),
     }
 }

@@ -36,7 +36,9 @@ impl Script {
         self
     }
 
-    pub(super) fn reply(&self, request: &RequestView) -> Reply {
+    /// The reply that fits a request.
+    #[must_use]
+    pub fn reply(&self, request: &RequestView) -> Reply {
         let asked = request.turn();
         let fits = |turn: &&Turn| turn.turn == asked && request.mentions(&turn.marker);
         match self.turns.iter().find(fits) {

@@ -324,7 +324,8 @@ fn passing_faults_are_asked_again_and_others_never() {
     check(World::new(vec![fail(broken); 9]), &end, 5, &[]);
     for (class, kind) in [
         (FailureClass::Overflow, FailureKind::ContextTooLarge),
-        (FailureClass::Fatal, FailureKind::RequestRefused),
+        (FailureClass::Fatal, FailureKind::RefusedForGood),
+        (FailureClass::NotThere, FailureKind::RefusedForGood),
         (FailureClass::KeyRefused, FailureKind::KeyRefused),
     ] {
         let world = check(
@@ -334,6 +335,17 @@ fn passing_faults_are_asked_again_and_others_never() {
             &[],
         );
         assert!(world.waits.is_empty());
+    }
+}
+
+#[test]
+fn what_is_refused_after_an_answer_is_refused_of_this_conversation_only() {
+    for (class, kind) in [
+        (FailureClass::Fatal, FailureKind::RequestRefused),
+        (FailureClass::NotThere, FailureKind::RefusedForGood),
+    ] {
+        let script = [calls(&[("a", "read")]).into(), Does::Fail(class)];
+        check(World::new(script), &failed(kind, "no"), 2, &["a"]);
     }
 }
 

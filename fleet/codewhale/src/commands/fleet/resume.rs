@@ -43,7 +43,6 @@ impl Resume {
         let (plan, place) = unfinished(run)?;
         let models = Models::of(&plan, &app.around)?;
         let runtime = attend::runtime()?;
-        runtime.block_on(models.probe())?;
         let ground = match plan.workspace.site {
             // Its repository is the one that holds it, wherever that was moved to.
             Site::Worktrees => Ground::on(&app.around, repository::find(&app.around)?)?,

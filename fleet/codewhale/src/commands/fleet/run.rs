@@ -61,7 +61,6 @@ impl Run {
         }
         let models = Models::of(&plan, &app.around)?;
         let runtime = attend::runtime()?;
-        runtime.block_on(models.probe())?;
         let ground = match &plan.workspace.demo {
             Some(demo) => Ground::demonstration(&app.around, Path::new(demo), &plan.name)?,
             None => Ground::on(&app.around, found?)?,
