@@ -4,6 +4,7 @@
 use crate::faults::Bug;
 use crate::manager::Sim;
 use crate::model::{MESSAGE_BYTES, catalog, mark_of};
+use crate::world::World;
 use engine_core::content::Content;
 use engine_core::context::Window;
 use engine_core::ids::{AgentId, CallId, Tokens};
@@ -86,7 +87,10 @@ impl Sim {
             ending,
             steps: 200,
             window: Window {
-                context: None,
+                // Some models that take in little are known to do so.
+                context: World::takes(self.seed)
+                    .filter(|_| self.seed.is_multiple_of(2))
+                    .map(|bytes| Tokens(bytes / 3)),
                 max_output: OUTPUT_MAX,
                 fixed_bytes: 0,
             },
@@ -138,8 +142,11 @@ impl Sim {
             TurnEffect::Record(records) => self.record(id, agent, records)?,
             TurnEffect::Admit { .. } => self.admit(id, agent, effect)?,
             TurnEffect::Ask { max_output } => {
-                let messages = agent.turn.messages().len();
-                let arriving = self.ask(id, agent.gate, messages, max_output)?;
+                let messages = agent.turn.messages();
+                let arriving = match self.refuse(id, messages)? {
+                    Some(refusal) => refusal,
+                    None => self.ask(id, agent.gate, messages.len(), max_output)?,
+                };
                 agent.arriving = Some(arriving);
             }
             TurnEffect::Wait(_) => agent.give(TurnInput::Waited)?,
@@ -262,13 +269,27 @@ impl Sim {
             .collect()
     }
 
-    /// Turns of an attempt whose answers the ledger holds.
+    /// Turns of an attempt whose answers the ledger holds; summaries are none.
     pub(crate) fn answered(&self, id: &AgentId) -> u32 {
-        let records = self.disk.lines().iter().flat_map(|line| &line.records);
-        let mine = records.filter(|record| {
-            matches!(record, Record::ModelResponded(r) if r.task == id.task && r.attempt == id.attempt)
+        let (mut answered, mut work) = (0, true);
+        for record in self.history(id) {
+            match record {
+                AgentRecord::ModelRequested(r) => work = r.purpose.is_work(),
+                AgentRecord::ModelResponded(_) if work => answered += 1,
+                _ => {}
+            }
+        }
+        answered
+    }
+
+    /// Whether the request under way is one for a summary.
+    pub(crate) fn is_summing(&self, id: &AgentId) -> bool {
+        let history = self.history(id);
+        let requested = history.iter().rev().find_map(|record| match record {
+            AgentRecord::ModelRequested(r) => Some(r.purpose),
+            _ => None,
         });
-        u32::try_from(mine.count()).unwrap_or(u32::MAX)
+        requested.is_some_and(|purpose| !purpose.is_work())
     }
 
     fn restore(&mut self, id: &AgentId) {

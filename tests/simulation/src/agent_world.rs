@@ -3,11 +3,13 @@
 
 use crate::agent::Agent;
 use crate::manager::Sim;
-use crate::model::{Question, effect_of, tokens_of};
+use crate::model::{Question, effect_of, summary, tokens_of};
+use crate::world::World;
+use engine_core::context::bytes_of;
 use engine_core::failure::{ContentSeen, FailureClass, ModelFailure};
-use engine_core::ids::{AgentId, Tokens};
-use engine_core::message::{ToolCall, ToolStatus, Usage};
-use engine_core::record::Billed;
+use engine_core::ids::{AgentId, StepNo, Tokens};
+use engine_core::message::{Message, ToolCall, ToolStatus, Usage};
+use engine_core::record::{AgentRecord, Billed};
 use engine_core::request::ModelResponse;
 use engine_core::tool::EffectClass;
 use engine_core::turn::{Preparation, Snapshot, ToolEnd, TurnInput};
@@ -49,13 +51,20 @@ impl Sim {
             wants_verdict: task.review_of.is_some(),
             seed: self.seed,
         };
-        let answer = question.answer();
+        let summing = self.is_summing(id);
+        let answer = if summing {
+            summary()
+        } else {
+            question.answer()
+        };
         self.world
             .act(announced_by, format!("{id} asked turn {turn}"));
         if self.strikes(self.faults.broken_percent) {
             return Ok(self.break_off(reserved));
         }
-        *self.world.answered.entry((id.clone(), turn)).or_default() += 1;
+        if !summing {
+            *self.world.answered.entry((id.clone(), turn)).or_default() += 1;
+        }
         let input = tokens_of(id, messages, self.seed);
         let usage = self.usage(input, max_output);
         self.world.billed = self.world.billed.plus(usage.total());
@@ -66,6 +75,46 @@ impl Sim {
             answer,
             usage: (!silent).then_some(usage),
         }))
+    }
+
+    /// The model's refusal of a conversation that is too large for it. One that an agent knows to be
+    /// too large must not come again.
+    pub(crate) fn refuse(
+        &mut self,
+        id: &AgentId,
+        messages: &[Message],
+    ) -> Result<Option<TurnInput>, String> {
+        if World::takes(self.seed).is_none_or(|most| bytes_of(messages) <= most) {
+            return Ok(None);
+        }
+        let (_, task) = self.state.find(&id.task).ok_or("no such task")?;
+        let open = task.attempt.as_ref().and_then(|a| a.open_request);
+        let step = open.ok_or("asked without a reservation")?.step;
+        let failed: Vec<StepNo> = self
+            .history(id)
+            .into_iter()
+            .filter_map(|record| match record {
+                AgentRecord::ModelFailed(r) => (r.kind == "context-too-large").then_some(r.step),
+                _ => None,
+            })
+            .collect();
+        let before = self.world.refused.iter().find(|(whose, step, refused)| {
+            whose == id && failed.contains(step) && refused == messages
+        });
+        if let Some((_, before, _)) = before {
+            return Err(format!(
+                "{id} sends in step {step:?} what was too large in step {before:?}"
+            ));
+        }
+        self.world
+            .refused
+            .push((id.clone(), step, messages.to_vec()));
+        Ok(Some(TurnInput::ModelFailed(ModelFailure {
+            class: FailureClass::Overflow,
+            kind: "context-too-large".into(),
+            message: "it is too large".into(),
+            billed: Billed::Nothing,
+        })))
     }
 
     /// What an answer uses: no more output than was allowed, but where that is the fault.
@@ -139,7 +188,8 @@ impl Sim {
         }
         ToolEnd::Done {
             status: ToolStatus::Ok,
-            text: "done".into(),
+            // Long enough that a few of them are too much for a model that takes in little.
+            text: "done ".repeat(300),
         }
     }
 

@@ -57,6 +57,16 @@ pub(crate) fn mark_of(call: &ToolCall) -> String {
     }
 }
 
+/// What a model makes of its own conversation.
+pub(crate) fn summary() -> Answer {
+    Answer {
+        blocks: vec![Block::Text {
+            text: "some of it is done".into(),
+        }],
+        stop: Stop::End,
+    }
+}
+
 /// Who asks what.
 pub(crate) struct Question<'a> {
     pub(crate) agent: &'a AgentId,

@@ -4,7 +4,7 @@
 use crate::faults::{Bug, Faults};
 use crate::manager::Sim;
 use engine_core::ids::TaskId;
-use fleet_core::record::{EndState, RunEnded};
+use fleet_core::record::{EndState, Record, RunEnded};
 use fleet_core::state::Phase;
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub struct Report {
     pub ends: BTreeMap<TaskId, EndState>,
     /// Lines of its ledger.
     pub lines: usize,
+    /// How often a conversation was made smaller.
+    pub compactions: usize,
     /// Managers it took: one more than it was killed, stopped or left without a provider.
     pub managers: u32,
 }
@@ -62,8 +64,15 @@ pub fn play_with(seed: u64, faults: Faults, bug: Option<Bug>) -> Result<Report, 
         ended,
         ends,
         lines: sim.disk.lines().len(),
+        compactions: compactions(&sim),
         managers: sim.managers,
     })
+}
+
+fn compactions(sim: &Sim) -> usize {
+    let records = sim.disk.lines().iter().flat_map(|line| &line.records);
+    let compacted = records.filter(|record| matches!(record, Record::ContextCompacted(_)));
+    compacted.count()
 }
 
 fn ends(sim: &Sim) -> BTreeMap<TaskId, EndState> {

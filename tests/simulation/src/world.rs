@@ -2,7 +2,8 @@
 //! and a repository with one branch. It survives a crash of the manager. Never reads a ledger.
 
 use crate::random::Random;
-use engine_core::ids::{AgentId, AttemptNo, TaskId, Tokens};
+use engine_core::ids::{AgentId, AttemptNo, StepNo, TaskId, Tokens};
+use engine_core::message::Message;
 use engine_core::record::Verdict;
 use fleet_core::ids::CommitId;
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub(crate) struct World {
     pub(crate) kept: BTreeMap<CommitId, Content>,
     /// How often each call that reaches outside did so.
     pub(crate) reached: BTreeMap<String, u32>,
+    /// Conversations that were refused as too large: whose, at which step, and the conversation.
+    pub(crate) refused: Vec<(AgentId, StepNo, Vec<Message>)>,
     /// What was done since the last crash.
     pub(crate) acts: Vec<Act>,
 }
@@ -49,6 +52,11 @@ impl World {
     /// How many turns an attempt has: the same whenever it is asked.
     pub(crate) fn turns(agent: &AgentId, seed: u64) -> u32 {
         u32::try_from(hash(agent, seed) % 3).unwrap_or(0) + 1
+    }
+
+    /// Most bytes of a conversation that the model of this run takes in; `None`: any.
+    pub(crate) fn takes(seed: u64) -> Option<u64> {
+        seed.is_multiple_of(3).then_some(3_000 + seed % 4_000)
     }
 
     /// Whether a check passes: the same whenever it is run on the same attempt.

@@ -83,6 +83,15 @@ fn every_seed_ends_and_breaks_nothing_with_every_fault() {
 }
 
 #[test]
+fn conversations_outgrow_their_models_and_the_runs_end_all_the_same() {
+    let compacted = (0..60).filter(|seed| {
+        let report = play(*seed, Faults::BEARABLE);
+        report.is_ok_and(|report| report.compactions > 0)
+    });
+    assert!(compacted.count() >= 8);
+}
+
+#[test]
 fn every_planted_bug_is_noticed() {
     let unnoticed: Vec<Bug> = Bug::ALL
         .into_iter()

@@ -207,8 +207,8 @@ pub(crate) fn whole(
     }
 }
 
-/// Where the newest messages begin that together have at most `most` bytes, at least one exchange; and
-/// what their results must be cut to where even that has more.
+/// Where the newest messages begin that together have at most `most` bytes, or one exchange; and what
+/// its results must be cut to where it has more.
 fn newest(messages: &[Message], most: u64) -> (usize, Option<u32>) {
     let is_start = |at: &usize| !matches!(messages[*at], Message::Results { .. });
     let last_answer = (1..messages.len())
@@ -221,7 +221,13 @@ fn newest(messages: &[Message], most: u64) -> (usize, Option<u32>) {
     if !fits(&least) {
         let parts = messages[least..].iter().map(parts_of).sum::<u64>().max(1);
         let each = (most / parts).clamp(LEAST_BYTES as u64, u64::from(u32::MAX));
-        return (least, Some(u32::try_from(each).unwrap_or(u32::MAX)));
+        let each = u32::try_from(each).unwrap_or(u32::MAX);
+        let cut = messages[least..].iter().map(|m| shorten(m, each as usize));
+        // What the model itself said is not cut: where that alone is too much, it goes too.
+        if bytes_of(&cut.collect::<Vec<_>>()) > most.saturating_mul(2) {
+            return (messages.len(), None);
+        }
+        return (least, Some(each));
     }
     let start = (1..=least).filter(is_start).find(fits);
     (start.unwrap_or(least), None)

@@ -310,6 +310,23 @@ fn a_kill_anywhere_in_a_compaction_changes_nothing_in_the_end() {
     }
 }
 
+#[test]
+fn an_answer_that_alone_is_too_large_does_not_come_back() {
+    let long = Block::Text {
+        text: "word ".repeat(10_000),
+    };
+    let script = [stopped(vec![long], Stop::OutputLimit), says("ready")];
+    let mut world = World::new(script);
+    world.too_large = Some(20_000);
+    let (outcome, turn) = world.run();
+    assert_eq!(outcome, finished());
+    assert!(bytes_of(turn.messages()) < 10_000);
+    let Message::User { text } = &turn.messages()[0] else {
+        panic!("it begins with the person");
+    };
+    assert!(text.contains("all is well"), "{text}");
+}
+
 /// An answer with calls whose results and arguments have any size.
 fn any_answer() -> impl Strategy<Value = Answer> {
     let args = prop_oneof![Just(2_usize), 10_usize..30_000];
