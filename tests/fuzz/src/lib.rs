@@ -6,6 +6,7 @@
 
 pub mod chat;
 pub mod ledgers;
+pub mod patches;
 pub mod rosters;
 pub mod sse;
 

@@ -99,6 +99,7 @@ const ROOMS: &[Room] = &[
         uses: &[
             "engine-core",
             "engine-llm",
+            "engine-tools",
             "ledger",
             "ledger-inspect",
             "roster",
