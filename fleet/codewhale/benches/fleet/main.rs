@@ -49,6 +49,7 @@ const ROWS: &[(&str, usize, Row)] = &[
     ("1,000 readers, 64 at once, script", 3, |rounds| {
         readers(rounds, 1_000, 64)
     }),
+    ("200 readers at once, answers after 1 s", 5, slow_readers),
     ("8 builders, script", 5, builders),
     ("8 builders' git work alone", 5, bare_git),
 ];
@@ -103,6 +104,17 @@ fn list(rounds: usize) -> Vec<Cost> {
 fn readers(rounds: usize, tasks: usize, agents: usize) -> Vec<Cost> {
     let ground = Ground::new();
     let roster = ground.order(&Readers { tasks, agents }.scripted());
+    repeat(rounds, || measured(&ground.run(&roster)))
+}
+
+/// Two answers each: nothing can be done in less than 2 s.
+fn slow_readers(rounds: usize) -> Vec<Cost> {
+    let ground = Ground::new();
+    let readers = Readers {
+        tasks: 200,
+        agents: 200,
+    };
+    let roster = ground.order(&readers.scripted_after(1_000));
     repeat(rounds, || measured(&ground.run(&roster)))
 }
 

@@ -28,14 +28,21 @@ pub(crate) fn http_provider(base_url: &str) -> String {
 
 impl Readers {
     pub(crate) fn scripted(&self) -> Order {
+        self.scripted_after(0)
+    }
+
+    /// Each answer takes this long.
+    pub(crate) fn scripted_after(&self, millis: u32) -> Order {
         let mut turns = String::new();
         for task in 0..self.tasks {
             let call = format!(
                 r#"{{"name":"read","arguments":{{"path":"src/{}.txt"}}}}"#,
                 task % 500
             );
-            turn(&mut turns, task, &format!(r#""turn":1,"calls":[{call}]"#));
-            turn(&mut turns, task, r#""turn":2,"text":"It holds words.""#);
+            let first = format!(r#""turn":1,"delay_ms":{millis},"calls":[{call}]"#);
+            turn(&mut turns, task, &first);
+            let last = format!(r#""turn":2,"delay_ms":{millis},"text":"It holds words.""#);
+            turn(&mut turns, task, &last);
         }
         Order {
             roster: self.roster(SCRIPT),
