@@ -1,12 +1,7 @@
-//! The stream of chat completions: whatever a server sends, an answer that is taken can be recorded, read
-//! back and sent again.
+//! The stream of chat completions.
 
-use crate::spelled;
-use crate::sse::events;
-use engine_core::message::{Answer, Arguments};
-use engine_core::record::Json;
+use crate::answers::put_together;
 use engine_llm::chat::Assembler;
-use engine_llm::wire::{Assemble as _, Progress};
 
 const WORDS: [&str; 32] = [
     "data: {\"choices\":[{\"index\":0,\"delta\":{",
@@ -46,34 +41,7 @@ const WORDS: [&str; 32] = [
 /// Puts the stream together and looks at what comes out.
 ///
 /// # Panics
-/// When an answer that was taken cannot be recorded and read back as it is, or holds arguments that pass for
-/// a JSON object and are none.
+/// As [`put_together`].
 pub fn check(bytes: &[u8]) {
-    let stream = spelled(bytes, &WORDS);
-    let mut assembler = Assembler::default();
-    for event in events([&stream[..]].into_iter()).0 {
-        match assembler.take(&event, &mut |_| {}) {
-            Ok(Progress::Ended) => break,
-            Ok(_) => {}
-            Err(_) => return,
-        }
-    }
-    if let Ok(response) = assembler.finish() {
-        check_answer(&response.answer);
-    }
-}
-
-/// What must hold of an answer, whatever wire it came over.
-pub(crate) fn check_answer(answer: &Answer) {
-    let recorded = Json::of(answer).expect("an answer can be written");
-    let read: Answer = recorded.read().expect("a written answer can be read");
-    assert_eq!(read, *answer);
-    for call in answer.calls() {
-        assert!(!call.name.is_empty(), "a call without a name: {answer:?}");
-        if let Arguments::Object(text) = &call.arguments {
-            let object: Result<std::collections::BTreeMap<String, Json>, _> =
-                serde_json::from_str(text);
-            assert!(object.is_ok(), "{text:?} passes for an object");
-        }
-    }
+    put_together(Assembler::default(), bytes, &WORDS);
 }

@@ -4,8 +4,10 @@
 //! Bytes at random are seldom anything. So each target reads its bytes as [`spelled`] text: small values stand
 //! for the words of its format, all others for themselves.
 
+pub mod answers;
 pub mod chat;
 pub mod ledgers;
+pub mod messages;
 pub mod patches;
 pub mod rosters;
 pub mod sse;

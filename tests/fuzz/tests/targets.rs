@@ -22,6 +22,7 @@ macro_rules! targets {
 targets! {
     a_stream_of_events_is_read_the_same_however_it_is_cut: fuzz::sse::check,
     an_answer_over_chat_completions_can_be_recorded_and_read_back: fuzz::chat::check,
+    an_answer_over_messages_can_be_recorded_and_read_back: fuzz::messages::check,
     a_roster_is_taken_or_refused_with_places_inside_it: fuzz::rosters::check,
     a_patch_is_read_or_refused_with_places_inside_it: fuzz::patches::check,
     both_readers_of_a_ledger_come_to_the_same_verdict: fuzz::ledgers::check,
