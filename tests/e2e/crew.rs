@@ -237,7 +237,14 @@ impl Crew {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             entries.map(|entry| entry.path()).collect::<Vec<_>>()
         };
-        let top = below(&self.environment.path("tmp"));
+        let mut top = below(&self.environment.path("tmp"));
+        // Where a machine has no folder for sockets, they lie in one of their own, which stays.
+        let is_for_sockets = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let digits = name.and_then(|name| name.strip_prefix("codewhale-"));
+            digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        top.retain(|path| !(is_for_sockets(path) && below(path).is_empty()));
         let all = top.iter().flat_map(|path| below(path)).chain(top.clone());
         all.map(|path| path.display().to_string()).collect()
     }

@@ -38,7 +38,7 @@ fn open_gate() -> Gate {
 /// Starts processes that leave their parents, their group and their session.
 const DAEMONS: &str = "(setsid sh -c 'sleep 301 & sleep 302' >/dev/null 2>&1 &) ; \
                        nohup sleep 303 >/dev/null 2>&1 & \
-                       (trap '' TERM HUP INT; sleep 304) & echo started";
+                       (trap '' TERM HUP INT; sleep 304) & echo started > made.txt";
 
 fn has_sleepers(environment: &TestEnvironment, count: usize) -> Option<()> {
     let processes = environment.processes();

@@ -96,6 +96,7 @@ fn a_good_run_says_where_its_work_is() {
     make  landed
     look      codewhale fleet diff make
     commits   git log --oneline COMMIT..codewhale/RUN/integration
+    take it   codewhale fleet land RUN
     ");
     assert_eq!(environment.git(&["status", "--porcelain"]), "");
     assert_eq!(

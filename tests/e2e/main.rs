@@ -26,6 +26,7 @@ mod stopping;
 mod story;
 mod streams;
 mod surroundings;
+mod taking;
 mod terminal;
 mod tokens;
 mod tools;

@@ -175,7 +175,11 @@ fn a_run_can_be_stopped_from_another_terminal() {
 #[test]
 fn of_several_unfinished_runs_one_must_be_named() {
     let gate = Gate::closed();
-    let script = Script::new().turn("", 1, Reply::text("ok").after(&gate));
+    let write = r#"{"path":"made.txt","content":"made\n"}"#;
+    let script = Script::new()
+        .turn("SLEEP", 1, Reply::calls([("write", write)]).after(&gate))
+        .turn("SLEEP", 2, Reply::text("ok"))
+        .turn("TALK", 1, Reply::text("ok").after(&gate));
     let server = ModelServer::scripted(script);
     let environment = environment(&server);
     for name in ["first", "second"] {

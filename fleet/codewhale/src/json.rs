@@ -18,6 +18,10 @@ pub(crate) struct RunJson<'a> {
     base: Option<&'a str>,
     integration: Option<&'a str>,
     head: Option<&'a str>,
+    base_branch: Option<&'a str>,
+    /// Where the person last took its work.
+    landed: Option<LandedJson<'a>>,
+    rejected: bool,
     tokens: TokensJson,
     opened_at: String,
     last_at: String,
@@ -42,6 +46,14 @@ pub(crate) struct TaskJson<'a> {
     blocked_by: Option<&'a str>,
     review_of: Option<&'a str>,
     change: Option<ChangeJson>,
+}
+
+/// Work of a run on a branch of the person's.
+#[derive(Debug, Serialize)]
+struct LandedJson<'a> {
+    branch: &'a str,
+    commit: &'a str,
+    head: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,6 +88,13 @@ impl<'a> RunJson<'a> {
             base: view.base.as_ref().map(|commit| commit.as_str()),
             integration: view.integration.as_ref().map(|branch| branch.as_str()),
             head: view.head.as_ref().map(|commit| commit.as_str()),
+            base_branch: view.base_branch.as_ref().map(|branch| branch.as_str()),
+            landed: view.taken.as_ref().map(|taken| LandedJson {
+                branch: taken.branch.as_str(),
+                commit: taken.commit.as_str(),
+                head: taken.head.as_str(),
+            }),
+            rejected: view.rejected.is_some(),
             tokens: TokensJson::of(&view.account),
             opened_at: instant(view.opened_at),
             last_at: instant(view.last_at),

@@ -64,6 +64,17 @@ fn said(record: &Record) -> (Tone, String) {
                 format!("run ended {word}{}", why.unwrap_or_default()),
             )
         }
+        Record::RunLanded(r) => (
+            Tone::Good,
+            format!("taken onto {} as {}", r.branch, short(r.commit.as_str())),
+        ),
+        Record::RunRejected(r) => {
+            let why = r.reason.as_deref().map(|reason| format!(": {reason}"));
+            (
+                Tone::Warn,
+                format!("its work was rejected{}", why.unwrap_or_default()),
+            )
+        }
         Record::TaskQueued(r) => (Tone::Faint, format!("queued for {}", r.spec.role)),
         Record::TaskEnded(r) => {
             let why = r.reason.as_deref().map(|reason| format!(": {reason}"));

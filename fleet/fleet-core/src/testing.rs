@@ -75,6 +75,7 @@ impl Bench {
             version: "0".into(),
             repository: "/r".into(),
             base: Some(CommitId("base".into())),
+            base_branch: None,
             integration: Some(BranchName("codewhale/t/integration".into())),
             seed: 7,
             plan,

@@ -3,7 +3,7 @@
 
 use crate::budget::Account;
 use crate::ids::{BranchName, CommitId, RunId};
-use crate::state::{ChangeSize, FleetState, Phase, RunStatus, Task};
+use crate::state::{ChangeSize, FleetState, Phase, RunStatus, Taken, Task};
 use crate::time::Timestamp;
 use engine_core::ids::{AttemptNo, ModelName, RoleName, TaskId};
 
@@ -35,6 +35,12 @@ pub struct RunView {
     pub integration: Option<BranchName>,
     /// Head of what has landed.
     pub head: Option<CommitId>,
+    /// The person's branch that the run started from.
+    pub base_branch: Option<BranchName>,
+    /// Where the person last took its work.
+    pub taken: Option<Taken>,
+    /// Set when the person does not want its work: why, or an empty text.
+    pub rejected: Option<String>,
     /// Its tokens.
     pub account: Account,
     /// When it was opened.
@@ -77,6 +83,17 @@ pub struct TaskView {
     pub change: Option<ChangeSize>,
 }
 
+impl RunView {
+    /// True when there is work that the person has neither taken nor rejected, and nothing of the run is
+    /// left to do.
+    #[must_use]
+    pub fn is_on_offer(&self) -> bool {
+        let is_over = !matches!(self.state, "running" | "stopped" | "provider");
+        let is_new = self.taken.as_ref().map(|taken| &taken.head) != self.head.as_ref();
+        is_over && self.head != self.base && is_new && self.rejected.is_none()
+    }
+}
+
 impl FleetState {
     /// The run as it is shown; `None` before it was opened.
     #[must_use]
@@ -103,6 +120,9 @@ impl FleetState {
             base: run.base.clone(),
             integration: run.integration.clone(),
             head: run.head.clone(),
+            base_branch: run.base_branch.clone(),
+            taken: run.taken.clone(),
+            rejected: run.rejected.clone(),
             account: *self.account(),
             opened_at: run.opened_at,
             last_at: self.last().at,

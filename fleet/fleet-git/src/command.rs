@@ -50,6 +50,19 @@ const SETTINGS: [&str; 18] = [
     "protocol.allow=never",
 ];
 
+/// Settings of a call that stands for the person: only what makes a merge come out as it was foretold,
+/// and what writes it so that it stays.
+const PERSONS_SETTINGS: [&str; 5] = [
+    "core.packedRefsTimeout=10000",
+    "core.filesRefLockTimeout=10000",
+    "merge.renames=true",
+    "merge.directoryRenames=conflict",
+    "core.fsync=all",
+];
+
+/// Longest a call that stands for the person may take: their hooks may run their tests.
+const PERSONS_LIMIT: Duration = Duration::from_secs(3_600);
+
 /// The environment that git processes start from.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
@@ -101,6 +114,8 @@ pub(crate) enum Purpose {
     Read,
     /// Everything written is synced before the call ends.
     Write,
+    /// Done in the person's name: their hooks run, their settings hold, and their language too.
+    Person,
 }
 
 /// One call of git, being put together.
@@ -123,14 +138,20 @@ impl Call {
         command
             .env_clear()
             .envs(surroundings.vars.iter().map(|(k, v)| (k, v)))
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ASKPASS", "false")
-            .env("SSH_ASKPASS", "false")
             .env("GIT_EDITOR", "false")
             .env("GIT_PAGER", "cat")
             .env("GIT_NO_REPLACE_OBJECTS", "1");
-        for setting in SETTINGS {
+        let settings: &[&str] = if purpose == Purpose::Person {
+            &PERSONS_SETTINGS
+        } else {
+            command
+                .env("LC_ALL", "C")
+                .env("GIT_TERMINAL_PROMPT", "0")
+                .env("GIT_ASKPASS", "false")
+                .env("SSH_ASKPASS", "false");
+            &SETTINGS
+        };
+        for setting in settings {
             command.args(["-c", setting]);
         }
         let limit = match purpose {
@@ -142,6 +163,7 @@ impl Call {
                 command.args(["-c", "core.fsync=all"]);
                 WRITE_LIMIT
             }
+            Purpose::Person => PERSONS_LIMIT,
         };
         let mut shown = String::from("git");
         for arg in args {

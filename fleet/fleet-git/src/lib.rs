@@ -3,9 +3,10 @@
 //! Synchronous: callers put it on a blocking pool. What must survive a power cut is written by the
 //! git command with `core.fsync=all`; reading and diffing is done in this process.
 //!
-//! It never touches the person's checkout, index, stash, hooks or configuration, never runs a hook,
-//! never signs, and never believes a `.git` file or a configuration that an agent could have
-//! written: every git process is told its git folder, work tree and index explicitly.
+//! It never touches the person's checkout, index, stash, hooks or configuration, never runs a hook and
+//! never signs, but for [`Repo::bring_home`], which a person asks for. It never believes a `.git` file or
+//! a configuration that an agent could have written: every git process that works for the fleet is told
+//! its git folder, work tree and index explicitly.
 
 mod checkout;
 mod command;
@@ -15,6 +16,7 @@ mod demo;
 mod diff;
 mod error;
 mod folders;
+mod homeward;
 mod identity;
 mod lock;
 mod made;
@@ -29,6 +31,7 @@ mod remove;
 mod repo;
 mod shared;
 mod snapshot;
+mod standing;
 mod status;
 mod sweep;
 mod workspace;
@@ -40,6 +43,7 @@ pub use conflict::{Conflict, Conflicts, ShortCommit};
 pub use demo::{DemoError, demo_repo, demo_repo_in};
 pub use diff::{Change, ChangedFile, Diff};
 pub use error::WorkspaceError;
+pub use homeward::{Arrival, Home, Homeward, HomewardError};
 pub use identity::{Identity, IdentitySource};
 pub use lock::LockHeld;
 pub use merge::{MergeNote, MergePlan};

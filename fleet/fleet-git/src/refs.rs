@@ -52,6 +52,35 @@ impl Repo {
         self.ref_target(&full_name(branch))
     }
 
+    /// The branch that a revision of the person's names; without one, the branch they have checked out.
+    /// `None` for anything else, and for a name that is no text.
+    ///
+    /// # Errors
+    /// When the branches cannot be read.
+    pub fn branch_named(&self, revision: Option<&str>) -> Result<Option<BranchName>, RepoError> {
+        let Some(revision) = revision else {
+            let head = std::fs::read_to_string(self.own_git_dir().join("HEAD"));
+            return Ok(head.ok().and_then(|head| {
+                let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
+                Some(BranchName(branch.to_owned()))
+            }));
+        };
+        let branch = BranchName(revision.trim_start_matches("refs/heads/").to_owned());
+        // A tag of the same name is what git would take.
+        let is_tag = self.ref_target(&format!("refs/tags/{branch}"));
+        let is_branch = self.branch_tip(&branch);
+        match (is_tag, is_branch) {
+            (Ok(None), Ok(Some(_))) => Ok(Some(branch)),
+            (Ok(None), Err(RepoError::Library(error))) | (Err(RepoError::Library(error)), _)
+                if error.code() == ErrorCode::InvalidSpec =>
+            {
+                Ok(None)
+            }
+            (Err(error), _) | (_, Err(error)) => Err(error),
+            _ => Ok(None),
+        }
+    }
+
     /// Moves a ref (full name) from `old` to `new`; `old` of `None` creates it.
     /// Reads first: new is done, old is moved, anything else is a conflict.
     ///

@@ -107,6 +107,14 @@ pub enum RepoError {
     /// A call of git failed.
     #[error(transparent)]
     Git(#[from] GitError),
+    /// A file of git's could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 impl Repo {
@@ -251,6 +259,11 @@ impl Repo {
         Call::new(&self.inner.surroundings, purpose, args)
             .git_dir(&self.inner.common_dir)
             .folder(&self.inner.common_dir)
+    }
+
+    /// A call of git in the person's name, as they would make it in their checkout.
+    pub(crate) fn persons_call<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Call {
+        Call::new(&self.inner.surroundings, Purpose::Person, args).folder(&self.inner.toplevel)
     }
 
     /// The git folder of the person's own checkout.

@@ -53,6 +53,7 @@ pub struct Store {
     pub(crate) durable: DurableLines,
     left: Option<ledger::Left>,
     torn: Option<PathBuf>,
+    head: Option<ledger::Head>,
 }
 
 /// What the ledger's writer tells the manager.
@@ -102,6 +103,7 @@ impl Store {
             durable,
             left: None,
             torn: None,
+            head: None,
         })
     }
 
@@ -133,6 +135,7 @@ impl Store {
             durable,
             left: opened.left,
             torn: opened.torn,
+            head: opened.replayed.head,
         })
     }
 
@@ -146,6 +149,20 @@ impl Store {
     #[must_use]
     pub fn torn(&self) -> Option<&Path> {
         self.torn.as_deref()
+    }
+
+    /// The last line that was found; its sum covers all before it. `None` for a new run.
+    #[must_use]
+    pub fn head(&self) -> Option<&ledger::Head> {
+        self.head.as_ref()
+    }
+
+    /// Lets go of the run without a word.
+    ///
+    /// # Errors
+    /// When the storage fails.
+    pub fn let_go(self) -> Result<(), ledger::WriteError> {
+        self.writer.close().map(drop)
     }
 
     /// What the ledger says so far.

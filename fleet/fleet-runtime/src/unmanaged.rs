@@ -6,7 +6,7 @@ use crate::store::{Store, stamp_of};
 use fleet_core::decide::{Input, Reply, decide};
 use fleet_core::record::Record;
 use fleet_core::spec::TaskSpec;
-use fleet_core::state::IllegalRecord;
+use fleet_core::state::{IllegalRecord, Misfit};
 use ledger::AppendError;
 
 /// Tasks queued by one line.
@@ -21,6 +21,9 @@ pub enum UnmanagedError {
     /// The storage failed at the end.
     #[error("the ledger could not be written: {0}")]
     Close(String),
+    /// It does not fit what is the case.
+    #[error("it does not fit: {0}")]
+    Late(#[from] Misfit),
     /// A decision does not fit the state: a defect of this program.
     #[error("internal: {0}")]
     Illegal(#[from] IllegalRecord),
@@ -49,6 +52,17 @@ pub fn record(
     let closed = hand.store.writer.close();
     closed.map_err(|error| UnmanagedError::Close(error.to_string()))?;
     Ok(reply)
+}
+
+/// Records one fact, durably. Blocks.
+///
+/// # Errors
+/// When it does not fit what is the case, or could not be recorded.
+pub fn add(store: Store, fact: Record, clock: &dyn Clock) -> Result<(), UnmanagedError> {
+    match record(store, &[], Input::Outcome(fact), clock)? {
+        Reply::Late(misfit) => Err(misfit.into()),
+        _ => Ok(()),
+    }
 }
 
 struct Hand<'a> {

@@ -87,6 +87,7 @@ pub(crate) fn plan(seed: u64, random: &mut Random) -> (Box<RunOpened>, Vec<TaskS
         version: "0".into(),
         repository: "/sim".into(),
         base: Some(CommitId("base".into())),
+        base_branch: None,
         integration: Some(BranchName("codewhale/sim/integration".into())),
         seed,
         plan,

@@ -112,6 +112,12 @@ fn next_steps(app: &App, state: &FleetState, view: &RunView, show: Show) -> Vec<
         let base: String = base.as_str().chars().take(12).collect();
         hint("commits", format!("{git} log --oneline {base}..{branch}"));
     }
+    if view.is_on_offer() {
+        hint(
+            "take it",
+            format!("codewhale{here} fleet land {}", view.run),
+        );
+    }
     if show == Show::Progress
         && let Some(task) = view.tasks.iter().find(|task| task.state == "failed")
     {

@@ -5,8 +5,10 @@ mod clean;
 mod diff;
 mod init;
 mod inspect;
+mod land;
 mod list;
 mod logs;
+mod reject;
 mod resume;
 mod run;
 mod schema;
@@ -37,6 +39,8 @@ pub(crate) enum Fleet {
     Diff(diff::Diff),
     Resume(resume::Resume),
     Stop(stop::Stop),
+    Land(land::Land),
+    Reject(reject::Reject),
     Clean(clean::Clean),
 }
 
@@ -51,6 +55,8 @@ impl Fleet {
             Self::Inspect(command) => command.format(),
             Self::Run(command) => command.format(),
             Self::Clean(command) => command.format(),
+            Self::Land(command) => command.format(),
+            Self::Reject(command) => command.format(),
             Self::Resume(command) => command.format(),
             Self::Diff(_) | Self::Stop(_) | Self::Init(_) | Self::Schema(_) => Format::Text,
         }
@@ -74,6 +80,8 @@ impl Fleet {
             Self::Diff(command) => command.run(app),
             Self::Stop(command) => command.run(app),
             Self::Clean(command) => command.run(app),
+            Self::Land(command) => command.run(app),
+            Self::Reject(command) => command.run(app),
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{Path, PathBuf, Report, Surroundings};
 use crate::places;
 use crate::repository;
-use fleet_core::ids::CommitId;
+use fleet_core::ids::{BranchName, CommitId};
 use fleet_git::{DemoError, Repo, demo_repo_in};
 use fleet_runtime::socket::Folders;
 
@@ -120,5 +120,17 @@ impl Ground {
             Report::usage(error.to_string())
                 .hint("`base` in the roster takes a branch, a tag or a commit")
         })
+    }
+
+    /// The branch that a run starts from: the one that is named, or the one that is checked out.
+    ///
+    /// # Errors
+    /// When the branches cannot be read.
+    pub(crate) fn base_branch(&self, revision: Option<&str>) -> Result<Option<BranchName>, Report> {
+        let Some(repo) = &self.repo else {
+            return Ok(None);
+        };
+        repo.branch_named(revision)
+            .map_err(|error| Report::storage("The branches cannot be read").because(&error))
     }
 }

@@ -60,6 +60,7 @@ pub(crate) fn new_run(
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<Launched, Report> {
     let base = ground.base(plan.base.as_deref())?;
+    let base_branch = ground.base_branch(plan.base.as_deref())?;
     let seed = ids::seed();
     let (run, folder, store) = make_folder(ground, &plan.name, seed)?;
     let lands = base.is_some() && plan.workspace.site == Site::Worktrees;
@@ -85,6 +86,7 @@ pub(crate) fn new_run(
                 version: VERSION.to_owned(),
                 repository: ground.folder().display().to_string(),
                 base,
+                base_branch,
                 integration,
                 seed,
                 tasks: Json::of(&tasks).map_err(internal)?,

@@ -10,7 +10,7 @@ pub use engine_core::record::{
     VerdictGiven, WorkspaceSnapshotted,
 };
 pub(crate) use large::move_text;
-pub use run::{RunEnded, RunOpened, RunOutcome, RunResumed};
+pub use run::{RunEnded, RunLanded, RunOpened, RunOutcome, RunRejected, RunResumed};
 pub use work::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
     EndState, LandingConflicted, LandingPrepared, ReturnedWork, ReviewOf, TaskEnded, TaskQueued,
@@ -88,6 +88,8 @@ records! {
     "run.opened" => RunOpened(Box<RunOpened>),
     "run.resumed" => RunResumed(RunResumed),
     "run.ended" => RunEnded(RunEnded),
+    "run.landed" => RunLanded(RunLanded),
+    "run.rejected" => RunRejected(RunRejected),
     "task.queued" => TaskQueued(Box<TaskQueued>),
     "task.ended" => TaskEnded(TaskEnded),
     "attempt.started" => AttemptStarted(AttemptStarted),
@@ -129,7 +131,11 @@ impl Record {
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::RunOpened(_) | Self::RunResumed(_) | Self::RunEnded(_) => None,
+            Self::RunOpened(_)
+            | Self::RunResumed(_)
+            | Self::RunEnded(_)
+            | Self::RunLanded(_)
+            | Self::RunRejected(_) => None,
             Self::TaskQueued(r) => Some(&r.spec.id),
             Self::TaskEnded(r) => Some(&r.task),
             Self::AttemptStarted(r) => Some(&r.task),

@@ -17,6 +17,10 @@ pub struct RunOpened {
     pub repository: String,
     /// The commit it starts from; `None` where there is no repository.
     pub base: Option<CommitId>,
+    /// The branch of the person's that stood there; `None` for a commit or a tag, and in ledgers of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<BranchName>,
     /// Where results are landed; `None` when nothing is.
     pub integration: Option<BranchName>,
     /// Seed of all randomness of the run.
@@ -50,6 +54,28 @@ pub struct RunEnded {
     /// Exit code of the manager.
     pub exit: u8,
     /// What led to it, where the outcome alone does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A person has the run's work on a branch of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLanded {
+    /// Their branch.
+    pub branch: BranchName,
+    /// Where it stood; `None` when the work was found on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<CommitId>,
+    /// The commit that brought the work: the merge, or the head of the work itself.
+    pub commit: CommitId,
+    /// The head of the work.
+    pub head: CommitId,
+}
+
+/// A person does not want the run's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRejected {
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

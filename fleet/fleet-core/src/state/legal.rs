@@ -1,9 +1,9 @@
 //! Which record may follow which state: one exhaustive table. Never changes anything.
 
 use super::FleetState;
-use super::run::RunStatus;
+use super::run::{Run, RunStatus};
 use super::task::{Phase, Task};
-use crate::record::{CheckFinished, EndState, Record, TaskEnded, TaskQueued};
+use crate::record::{CheckFinished, EndState, Record, RunLanded, TaskEnded, TaskQueued};
 use engine_core::ids::{AttemptNo, StepNo, TaskId};
 
 /// A record that does not fit what is the case: the ledger is damaged or of another version, or an
@@ -67,6 +67,8 @@ impl FleetState {
             (Record::RunOpened(_), Some(_)) => return Err(Misfit::Run("opened before")),
             (_, None) => return Err(Misfit::Run("not opened")),
             (Record::RunResumed(_), Some(_)) => return Ok(()),
+            (Record::RunLanded(r), Some(_)) => return self.check_landed(r),
+            (Record::RunRejected(_), Some(_)) => return self.check_rejected(),
             (_, Some(run)) => {
                 if let RunStatus::Ended(end) = &run.status
                     && !(end.outcome.is_resumable() && self.may_follow_stop(record))
@@ -77,7 +79,11 @@ impl FleetState {
         }
         match record {
             Record::TaskQueued(r) => self.check_queued(r),
-            Record::RunOpened(_) | Record::RunResumed(_) | Record::RunEnded(_) => Ok(()),
+            Record::RunOpened(_)
+            | Record::RunResumed(_)
+            | Record::RunEnded(_)
+            | Record::RunLanded(_)
+            | Record::RunRejected(_) => Ok(()),
             other => {
                 let id = other.task().ok_or(Misfit::NoTask)?;
                 let (_, task) = self.find(id).ok_or(Misfit::NoTask)?;
@@ -98,6 +104,39 @@ impl FleetState {
             Record::RunEnded(_) => self.unended() == 0,
             _ => false,
         }
+    }
+
+    /// Work of a run that ended can be taken, once for each head it came to.
+    fn check_landed(&self, record: &RunLanded) -> Result<(), Misfit> {
+        let run = self.over()?;
+        if run.head.as_ref() != Some(&record.head) || run.head == run.base {
+            return Err(Misfit::Unknown(record.head.to_string()));
+        }
+        match &run.taken {
+            Some(taken) if taken.head == record.head && taken.branch == record.branch => {
+                Err(Misfit::Run("landed before"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_rejected(&self) -> Result<(), Misfit> {
+        let run = self.over()?;
+        match (&run.taken, &run.rejected) {
+            (Some(taken), _) if run.head.as_ref() == Some(&taken.head) => {
+                Err(Misfit::Run("landed"))
+            }
+            (_, Some(_)) => Err(Misfit::Run("rejected before")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The run, when nothing of it is left to do.
+    fn over(&self) -> Result<&Run, Misfit> {
+        self.run
+            .as_ref()
+            .filter(|_| !self.is_unfinished())
+            .ok_or(Misfit::Run("not finished"))
     }
 
     fn check_queued(&self, record: &TaskQueued) -> Result<(), Misfit> {
@@ -160,6 +199,8 @@ fn check_task(task: &Task, record: &Record) -> Result<(), Misfit> {
         Record::RunOpened(_)
         | Record::RunResumed(_)
         | Record::RunEnded(_)
+        | Record::RunLanded(_)
+        | Record::RunRejected(_)
         | Record::TaskQueued(_)
         | Record::TaskEnded(_)
         | Record::AttemptStarted(_) => false,
@@ -226,6 +267,8 @@ fn attempt_of(record: &Record) -> Option<AttemptNo> {
         Record::RunOpened(_)
         | Record::RunResumed(_)
         | Record::RunEnded(_)
+        | Record::RunLanded(_)
+        | Record::RunRejected(_)
         | Record::TaskQueued(_)
         | Record::TaskEnded(_)
         | Record::AttemptStarted(_) => None,

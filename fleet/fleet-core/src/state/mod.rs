@@ -10,7 +10,7 @@ mod run;
 mod task;
 
 pub use legal::{IllegalRecord, Misfit};
-pub use run::{Run, RunStatus};
+pub use run::{Run, RunStatus, Taken};
 pub use task::{
     Attempt, ChangeSize, Closing, Finding, FindingSource, Landing, OpenRequest, Phase, Task, TaskIx,
 };
@@ -129,6 +129,8 @@ impl FleetState {
             Record::RunOpened(r) => self.on_opened(stamp, r),
             Record::RunResumed(_) => self.on_resumed(stamp),
             Record::RunEnded(r) => self.on_run_ended(stamp, r),
+            Record::RunLanded(r) => self.on_run_landed(r),
+            Record::RunRejected(r) => self.on_run_rejected(r),
             Record::TaskQueued(r) => self.on_queued(r),
             Record::TaskEnded(r) => self.on_task_ended(stamp, r),
             other => self.apply_to_attempt(stamp, other),

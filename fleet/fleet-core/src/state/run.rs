@@ -3,7 +3,7 @@
 use super::task::TaskIx;
 use super::{FleetState, Urgency};
 use crate::ids::{BranchName, CommitId, RunId};
-use crate::record::{RunEnded, RunOpened};
+use crate::record::{RunEnded, RunLanded, RunOpened, RunRejected};
 use crate::spec::RunSpec;
 use crate::time::{Stamp, Timestamp};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub struct Run {
     pub repository: String,
     /// The commit it started from.
     pub base: Option<CommitId>,
+    /// The person's branch that stood there.
+    pub base_branch: Option<BranchName>,
     /// Where results are landed.
     pub integration: Option<BranchName>,
     /// Head of what has landed; the base at first.
@@ -37,6 +39,21 @@ pub struct Run {
     pub resumed_at: Timestamp,
     /// Providers that are taken for unusable until the next resume, and why.
     pub providers_down: BTreeMap<String, String>,
+    /// Where the person last took its work.
+    pub taken: Option<Taken>,
+    /// Set when the person does not want its work: why, or an empty text.
+    pub rejected: Option<String>,
+}
+
+/// Work of a run on a branch of the person's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Their branch.
+    pub branch: BranchName,
+    /// The commit that brought it.
+    pub commit: CommitId,
+    /// The head of the work that was taken.
+    pub head: CommitId,
 }
 
 /// How a run stands.
@@ -56,6 +73,7 @@ impl FleetState {
             version: record.version.clone(),
             repository: record.repository.clone(),
             base: record.base.clone(),
+            base_branch: record.base_branch.clone(),
             integration: record.integration.clone(),
             head: record.base.clone(),
             seed: record.seed,
@@ -65,6 +83,8 @@ impl FleetState {
             opened_at: stamp.at,
             resumed_at: stamp.at,
             providers_down: BTreeMap::new(),
+            taken: None,
+            rejected: None,
         });
     }
 
@@ -74,6 +94,8 @@ impl FleetState {
             run.resumed_at = stamp.at;
             run.status = RunStatus::Open;
             run.providers_down.clear();
+            // Whoever goes on with a run wants its work after all.
+            run.rejected = None;
         }
         let live: Vec<TaskIx> = self
             .tasks()
@@ -90,6 +112,23 @@ impl FleetState {
     pub(super) fn on_run_ended(&mut self, _stamp: Stamp, record: &RunEnded) {
         if let Some(run) = &mut self.run {
             run.status = RunStatus::Ended(record.clone());
+        }
+    }
+
+    pub(super) fn on_run_landed(&mut self, record: &RunLanded) {
+        if let Some(run) = &mut self.run {
+            run.rejected = None;
+            run.taken = Some(Taken {
+                branch: record.branch.clone(),
+                commit: record.commit.clone(),
+                head: record.head.clone(),
+            });
+        }
+    }
+
+    pub(super) fn on_run_rejected(&mut self, record: &RunRejected) {
+        if let Some(run) = &mut self.run {
+            run.rejected = Some(record.reason.clone().unwrap_or_default());
         }
     }
 

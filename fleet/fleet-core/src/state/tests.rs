@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::decide::Input;
-use crate::ids::{CommitId, TreeId};
+use crate::ids::{BranchName, CommitId, TreeId};
 use crate::owed::EffectKind;
 use crate::record::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
-    LandingConflicted, LandingPrepared, RunEnded, RunOutcome, RunResumed, WorkCommitted,
-    WorkLanded, WorkUnchanged, WorkspaceReady,
+    LandingConflicted, LandingPrepared, RunEnded, RunLanded, RunOutcome, RunRejected, RunResumed,
+    WorkCommitted, WorkLanded, WorkUnchanged, WorkspaceReady,
 };
 use crate::testing::{Bench, finished, task};
 use engine_core::content::Content;
@@ -472,4 +472,46 @@ fn nothing_follows_the_end_of_a_run_that_cannot_be_resumed() {
         .into(),
     ]);
     check(&bench.state, &[]);
+}
+
+fn person_says(head: &str) -> [Record; 2] {
+    [
+        RunLanded {
+            branch: BranchName("main".into()),
+            before: None,
+            commit: CommitId(head.into()),
+            head: CommitId(head.into()),
+        }
+        .into(),
+        RunRejected { reason: None }.into(),
+    ]
+}
+
+#[test]
+fn a_person_takes_or_rejects_the_work_of_a_run_that_is_over() {
+    let [landed, rejected] = person_says("t-1");
+    let at_work = bench(|phase| *phase == Phase::Working);
+    for record in [&landed, &rejected] {
+        let refused = at_work.state.check(record);
+        assert_eq!(refused, Err(Misfit::Run("not finished")));
+    }
+    let mut bench = bench(|phase| matches!(phase, Phase::Ended(_)));
+    assert!(!bench.state.is_unfinished());
+    let [other, _] = person_says("other");
+    let unknown = Misfit::Unknown("other".into());
+    assert_eq!(bench.state.check(&other), Err(unknown));
+
+    bench.line(vec![rejected.clone()]);
+    let again = bench.state.check(&rejected);
+    assert_eq!(again, Err(Misfit::Run("rejected before")));
+    let view = |bench: &Bench| bench.state.view(crate::view::Manager::Gone).unwrap();
+    assert!(!view(&bench).is_on_offer());
+    bench.line(vec![landed.clone()]);
+    assert_eq!(view(&bench).rejected, None);
+    assert_eq!(
+        bench.state.check(&landed),
+        Err(Misfit::Run("landed before"))
+    );
+    assert_eq!(bench.state.check(&rejected), Err(Misfit::Run("landed")));
+    assert!(!view(&bench).is_on_offer());
 }

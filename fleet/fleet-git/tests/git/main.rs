@@ -5,6 +5,7 @@
 
 mod checkouts;
 mod crash;
+mod homeward;
 mod landing;
 mod locks;
 mod odd;

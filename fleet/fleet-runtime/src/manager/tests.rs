@@ -101,6 +101,7 @@ fn opened(tasks: &[TaskSpec]) -> Box<RunOpened> {
         version: "0".into(),
         repository: "/r".into(),
         base: Some(CommitId("base".into())),
+        base_branch: None,
         integration: None,
         seed: 1,
         plan: RunSpec {

@@ -38,6 +38,9 @@ struct Row {
     tasks: usize,
     succeeded: usize,
     tokens: u64,
+    /// The person's branch that its work was taken onto.
+    landed_on: Option<String>,
+    rejected: bool,
     #[serde(skip)]
     opened: Option<Timestamp>,
 }
@@ -84,6 +87,10 @@ fn row(folder: RunFolder) -> Row {
         opened: view.as_ref().map(|view| view.opened_at),
         tasks: view.as_ref().map_or(0, |view| view.tasks.len()),
         succeeded: view.as_ref().map_or(0, succeeded),
+        landed_on: view
+            .as_ref()
+            .and_then(|view| Some(view.taken.as_ref()?.branch.to_string())),
+        rejected: view.as_ref().is_some_and(|view| view.rejected.is_some()),
         tokens: view.map_or(0, |view| view.account.spent.total().0),
         run: run.folder.id,
     }
@@ -112,6 +119,11 @@ fn columns(runs: &[Row]) -> Vec<Column> {
                 Tone::Plain,
                 format!("{} of {} tasks", row.succeeded, row.tasks),
             )
+        }),
+        column(Side::Left, 4, &|row| match &row.landed_on {
+            _ if row.rejected => (Tone::Warn, "rejected".to_owned()),
+            Some(branch) => (Tone::Good, format!("on {branch}")),
+            None => (Tone::Faint, String::new()),
         }),
         column(Side::Right, 2, &|row| {
             (Tone::Faint, format!("{} tokens", words::count(row.tokens)))

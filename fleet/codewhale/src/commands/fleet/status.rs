@@ -61,6 +61,10 @@ fn show(app: &App, view: &RunView) {
     for line in whereabouts(view) {
         app.output.line(line);
     }
+    if view.is_on_offer() {
+        app.output
+            .say(format!("take it: codewhale fleet land {}", view.run));
+    }
 }
 
 /// Where the work is, once there is some.
@@ -72,9 +76,30 @@ pub(crate) fn whereabouts(view: &RunView) -> Vec<Line> {
         return Vec::new();
     }
     let short: String = head.as_str().chars().take(12).collect();
-    vec![
+    let mut lines = vec![
         Line::from("landed on ")
             .and(Tone::Strong, branch.as_str())
             .and(Tone::Faint, &format!(" at {short}")),
-    ]
+    ];
+    if let Some(taken) = &view.taken {
+        let short: String = taken.commit.as_str().chars().take(12).collect();
+        let older = if taken.head == *head {
+            ""
+        } else {
+            ", but for what landed since"
+        };
+        lines.push(
+            Line::from("taken onto ")
+                .and(Tone::Strong, taken.branch.as_str())
+                .and(Tone::Faint, &format!(" at {short}{older}")),
+        );
+    }
+    if let Some(reason) = &view.rejected {
+        let why = match reason.as_str() {
+            "" => String::new(),
+            reason => format!(": {reason}"),
+        };
+        lines.push(Line::new().and(Tone::Warn, &format!("rejected{why}")));
+    }
+    lines
 }
