@@ -50,21 +50,50 @@ impl PreparedCall {
 /// What a call does.
 #[derive(Debug)]
 pub(crate) enum Action {
+    Files(OnFiles),
+    Git(git::Args),
+    Todo(todo::Args),
+    Shell(shell::Args),
+}
+
+/// What a call does to files, on a thread that may block.
+#[derive(Debug)]
+pub(crate) enum OnFiles {
     Read(read::Args),
     List(list::Args),
     Glob(glob::Args),
     Grep(grep::Args),
-    Git(git::Args),
-    Todo(todo::Args),
     Write(write::Args),
     Edit(edit::Args),
     Patch(patch::Args),
-    Shell(shell::Args),
 }
 
 impl Action {
     /// What people want to see of it in one line.
     pub(crate) fn gist(&self) -> String {
+        match self {
+            Self::Files(files) => files.gist(),
+            Self::Git(args) => args.args.join(" "),
+            Self::Todo(args) => args.gist(),
+            Self::Shell(args) => args.command.clone(),
+        }
+    }
+
+    /// Whether it may change the workspace: such calls wait for each other.
+    pub(crate) fn is_change(&self) -> bool {
+        match self {
+            Self::Shell(_) => true,
+            Self::Git(_) | Self::Todo(_) => false,
+            Self::Files(files) => match files {
+                OnFiles::Write(_) | OnFiles::Edit(_) | OnFiles::Patch(_) => true,
+                OnFiles::Read(_) | OnFiles::List(_) | OnFiles::Glob(_) | OnFiles::Grep(_) => false,
+            },
+        }
+    }
+}
+
+impl OnFiles {
+    fn gist(&self) -> String {
         match self {
             Self::Read(args) => args.path.clone(),
             Self::List(args) => args.path.clone().unwrap_or_else(|| ".".to_owned()),
@@ -73,12 +102,9 @@ impl Action {
                 Some(path) => format!("{} in {path}", args.pattern),
                 None => args.pattern.clone(),
             },
-            Self::Git(args) => args.args.join(" "),
-            Self::Todo(args) => args.gist(),
             Self::Write(args) => args.path.clone(),
             Self::Edit(args) => args.path.clone(),
             Self::Patch(args) => args.gist(),
-            Self::Shell(args) => args.command.clone(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which tools an access gives, and how their arguments are understood. Never runs a tool.
 
-use crate::call::{Action, Refusal, nearest, one_line};
+use crate::call::{Action, OnFiles, Refusal, nearest, one_line};
 use crate::shell::bounded;
 use crate::tools::{edit, git, git_rules, glob, grep, list, patch, read, shell, todo, write};
 use engine_core::message::{Arguments, ToolCall};
@@ -31,7 +31,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: read::PARAMETERS,
         access: Access::Read,
         effect: EffectClass::Reads,
-        parse: |value| arguments(value).map(Action::Read),
+        parse: |value| files(value, OnFiles::Read),
     },
     Tool {
         name: "list",
@@ -39,7 +39,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: list::PARAMETERS,
         access: Access::Read,
         effect: EffectClass::Reads,
-        parse: |value| arguments(value).map(Action::List),
+        parse: |value| files(value, OnFiles::List),
     },
     Tool {
         name: "glob",
@@ -47,7 +47,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: glob::PARAMETERS,
         access: Access::Read,
         effect: EffectClass::Reads,
-        parse: |value| arguments(value).map(Action::Glob),
+        parse: |value| files(value, OnFiles::Glob),
     },
     Tool {
         name: "grep",
@@ -55,7 +55,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: grep::PARAMETERS,
         access: Access::Read,
         effect: EffectClass::Reads,
-        parse: |value| arguments(value).map(Action::Grep),
+        parse: |value| files(value, OnFiles::Grep),
     },
     Tool {
         name: "git",
@@ -79,7 +79,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: write::PARAMETERS,
         access: Access::Write,
         effect: EffectClass::Edits,
-        parse: |value| arguments(value).map(Action::Write),
+        parse: |value| files(value, OnFiles::Write),
     },
     Tool {
         name: "edit",
@@ -87,7 +87,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: edit::PARAMETERS,
         access: Access::Write,
         effect: EffectClass::Edits,
-        parse: |value| arguments(value).map(Action::Edit),
+        parse: |value| files(value, OnFiles::Edit),
     },
     Tool {
         name: "patch",
@@ -95,7 +95,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         parameters: patch::PARAMETERS,
         access: Access::Write,
         effect: EffectClass::Edits,
-        parse: |value| arguments(value).map(Action::Patch),
+        parse: |value| files(value, OnFiles::Patch),
     },
     Tool {
         name: "shell",
@@ -109,6 +109,13 @@ pub(crate) const TOOLS: &[Tool] = &[
 
 fn arguments<T: DeserializeOwned>(value: Value) -> Result<T, serde_json::Error> {
     serde_json::from_value(value)
+}
+
+fn files<T: DeserializeOwned>(
+    value: Value,
+    made: fn(T) -> OnFiles,
+) -> Result<Action, serde_json::Error> {
+    arguments(value).map(|args| Action::Files(made(args)))
 }
 
 /// Names of the tools that an access gives, in the order shown to models.

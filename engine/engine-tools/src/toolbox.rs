@@ -1,7 +1,7 @@
 //! The tools of one agent over one workspace: what there is, what a call means, and its answer.
 //! Never asks anybody for permission: whoever calls `run` has decided.
 
-use crate::call::{Action, CallEnd, PreparedCall, Refusal, ToolOutput, one_line};
+use crate::call::{Action, CallEnd, OnFiles, PreparedCall, Refusal, ToolOutput, one_line};
 use crate::catalog::{Catalog, UnknownTool};
 use crate::helper::probe;
 use crate::mask::Mask;
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 /// Time limit of the `git` tool.
@@ -99,8 +99,9 @@ pub struct Toolbox {
     fence: Fence,
     runner: ShellRunner,
     scratch: OnceCell<Arc<Scratch>>,
-    /// Held by the call that changes something.
-    change: Mutex<()>,
+    /// Held by the call that changes something, until the change is over: also when nobody waits for
+    /// the call any more.
+    change: Arc<Mutex<()>>,
     background: SyncMutex<Vec<Background>>,
     closed: CancellationToken,
 }
@@ -129,7 +130,7 @@ impl Toolbox {
             fence,
             runner: spec.runner,
             scratch: OnceCell::new(),
-            change: Mutex::new(()),
+            change: Arc::default(),
             background: SyncMutex::new(Vec::new()),
             closed: CancellationToken::new(),
         })
@@ -162,12 +163,14 @@ impl Toolbox {
     /// dropping the future ends what it started as well, without an answer.
     pub async fn run(&self, call: PreparedCall, cancel: CancellationToken) -> ToolOutput {
         let token = cancel.child_token();
-        let running = self.dispatch(call.action, token.clone());
+        // A search goes on on a thread of its own: dropping the future has to tell it.
+        let stop = token.clone().drop_guard();
+        let running = self.dispatch(call.action, token);
         tokio::pin!(running);
         let output = tokio::select! {
             output = &mut running => output,
             () = self.closed.cancelled() => {
-                token.cancel();
+                drop(stop);
                 running.await
             }
         };
@@ -191,53 +194,41 @@ impl Toolbox {
         if cancel.is_cancelled() || self.closed.is_cancelled() {
             return not_run();
         }
-        let changes = matches!(
-            action,
-            Action::Write(_) | Action::Edit(_) | Action::Patch(_) | Action::Shell(_)
-        );
-        let _turn = if changes {
+        let turn = if action.is_change() {
             tokio::select! {
-                turn = self.change.lock() => Some(turn),
+                turn = Arc::clone(&self.change).lock_owned() => Some(turn),
                 () = cancel.cancelled() => return not_run(),
             }
         } else {
             None
         };
         match action {
-            Action::Read(args) => self.on_desk(move |desk| read::run(&args, desk)).await,
-            Action::List(args) => self.on_desk(move |desk| list::run(&args, desk)).await,
-            Action::Glob(args) => {
-                self.on_desk(move |desk| glob::run(&args, desk, &cancel))
-                    .await
-            }
-            Action::Grep(args) => {
-                self.on_desk(move |desk| grep::run(&args, desk, &cancel))
-                    .await
-            }
-            Action::Write(args) => self.on_desk(move |desk| write::run(&args, desk)).await,
-            Action::Edit(args) => self.on_desk(move |desk| edit::run(&args, desk)).await,
-            Action::Patch(args) => self.on_desk(move |desk| patch::run(&args, desk)).await,
-            Action::Todo(args) => match todo::run(&args) {
-                Ok(text) => answer(ToolStatus::Ok, text),
-                Err(error) => answer(ToolStatus::Error, error.to_string()),
-            },
             Action::Git(args) => self.git(&args, &cancel).await,
+            // The command holds the turn until it has ended.
             Action::Shell(args) => self.shell(&args, &cancel).await,
+            Action::Todo(args) => told_by(todo::run(&args)),
+            Action::Files(action) => self.on_desk(action, turn, cancel).await,
         }
     }
 
-    /// Runs a file tool on a thread that may block.
-    async fn on_desk<E, F>(&self, work: F) -> ToolOutput
-    where
-        E: std::error::Error + Send + 'static,
-        F: FnOnce(&Desk) -> Result<String, E> + Send + 'static,
-    {
+    /// Runs a file tool on a thread that may block. What nobody waits for any more does not begin.
+    async fn on_desk(
+        &self,
+        action: OnFiles,
+        turn: Option<OwnedMutexGuard<()>>,
+        cancel: CancellationToken,
+    ) -> ToolOutput {
         let desk = Arc::clone(&self.desk);
-        match pool::run(move || work(&desk)).await {
-            Ok(Ok(text)) => answer(ToolStatus::Ok, text),
-            Ok(Err(error)) => answer(ToolStatus::Error, error.to_string()),
-            Err(error) => answer(ToolStatus::Error, error.to_string()),
-        }
+        let work = move || {
+            let _until_it_is_over = turn;
+            if cancel.is_cancelled() {
+                return not_run();
+            }
+            on_files(&action, &desk, &cancel)
+        };
+        pool::run(work)
+            .await
+            .unwrap_or_else(|error| answer(ToolStatus::Error, error.to_string()))
     }
 
     async fn git(&self, args: &git::Args, cancel: &CancellationToken) -> ToolOutput {
@@ -376,6 +367,27 @@ fn fence_of(spec: &ToolboxSpec, root: PathBuf) -> (Fence, EffectClass) {
         shortfall,
     };
     (fence, effect)
+}
+
+/// Does what a call asks of files.
+fn on_files(action: &OnFiles, desk: &Desk, cancel: &CancellationToken) -> ToolOutput {
+    match action {
+        OnFiles::Read(args) => told_by(read::run(args, desk)),
+        OnFiles::List(args) => told_by(list::run(args, desk)),
+        OnFiles::Glob(args) => told_by(glob::run(args, desk, cancel)),
+        OnFiles::Grep(args) => told_by(grep::run(args, desk, cancel)),
+        OnFiles::Write(args) => told_by(write::run(args, desk)),
+        OnFiles::Edit(args) => told_by(edit::run(args, desk)),
+        OnFiles::Patch(args) => told_by(patch::run(args, desk)),
+    }
+}
+
+/// What a tool says, or what is wrong.
+fn told_by<E: std::error::Error>(told: Result<String, E>) -> ToolOutput {
+    match told {
+        Ok(text) => answer(ToolStatus::Ok, text),
+        Err(error) => answer(ToolStatus::Error, error.to_string()),
+    }
 }
 
 fn answer(status: ToolStatus, text: String) -> ToolOutput {

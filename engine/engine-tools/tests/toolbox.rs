@@ -469,3 +469,89 @@ async fn a_script_that_was_just_written_can_be_run() {
     }
     agents.join_all().await;
 }
+
+/// Counts helpers that live at the same time. With a meeting, each waits for the others before its
+/// command starts.
+struct Overlap {
+    meeting: Option<tokio::sync::Barrier>,
+    now: Mutex<usize>,
+    most: Mutex<usize>,
+}
+
+impl Overlap {
+    fn of(meeting: Option<usize>) -> Arc<Self> {
+        Arc::new(Self {
+            meeting: meeting.map(tokio::sync::Barrier::new),
+            now: Mutex::new(0),
+            most: Mutex::new(0),
+        })
+    }
+}
+
+impl ProcessWatcher for Overlap {
+    fn spawned(&self, _: ProcessId) -> WatcherAnswer<'_> {
+        let mut now = self.now.lock().unwrap();
+        *now += 1;
+        let mut most = self.most.lock().unwrap();
+        *most = (*most).max(*now);
+        Box::pin(async {
+            if let Some(meeting) = &self.meeting {
+                meeting.wait().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn ended(&self, _: &ProcessId) {
+        *self.now.lock().unwrap() -= 1;
+    }
+}
+
+#[tokio::test]
+async fn readers_overlap_and_what_changes_something_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = async |tool: &str, arguments: serde_json::Value, meeting, most| {
+        let overlap = Overlap::of(meeting);
+        let tools = Toolbox::new(ToolboxSpec {
+            runner: runner().watched_by(overlap.clone()),
+            ..spec(folder.path(), Access::Write)
+        });
+        let tools = tools.unwrap();
+        let one = || use_tool(&tools, tool, arguments.clone());
+        let all = async { tokio::join!(one(), one(), one()) };
+        // Were the readers to wait for each other, they would never meet.
+        let ended = tokio::time::timeout(support::PATIENCE, all).await;
+        assert!(ended.is_ok(), "{tool}");
+        assert_eq!(*overlap.most.lock().unwrap(), most, "{tool}");
+    };
+    let git = json!({"args": ["status"]});
+    check("git", git, Some(3), 3).await;
+    let line = json!({"command": "echo x >> f; cat f"});
+    check("shell", line, None, 1).await;
+    assert_eq!(
+        fs::read_to_string(folder.path().join("f")).unwrap(),
+        "x\nx\nx\n"
+    );
+}
+
+#[tokio::test]
+async fn what_is_dropped_before_its_turn_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = toolbox(folder.path(), Access::Write);
+    let hold = json!({"command": "until [ -e go ]; do sleep 0.01; done"});
+    let holding = use_tool(&tools, "shell", hold);
+    tokio::pin!(holding);
+    let write = json!({"path": "late", "content": "x"});
+    let waiting = use_tool(&tools, "write", write);
+    tokio::select! {
+        biased;
+        _ = &mut holding => panic!("nothing let it go"),
+        _ = waiting => panic!("it is not its turn"),
+        () = tokio::task::yield_now() => {}
+    }
+    fs::write(folder.path().join("go"), "").unwrap();
+    holding.await.unwrap();
+    let after = json!({"path": "after", "content": "x"});
+    use_tool(&tools, "write", after).await.unwrap();
+    assert!(!folder.path().join("late").exists());
+}

@@ -162,7 +162,7 @@ impl<'t> Reader<'_, 't> {
             }
             Err(fault) => {
                 self.faults.push(ParseFault {
-                    line: self.index + 1,
+                    line: (self.index + 1).min(self.source.lines.len()),
                     ..fault
                 });
                 self.skip_to_section();

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 pub(crate) const DESCRIPTION: &str = "Replace a piece of a file of the workspace. `old` must match \
 the file exactly, blanks included, and occur once unless `all` is set. Line ends are matched and \
-kept whatever they are.";
+kept whatever they are. Example: {\"path\":\"src/a.rs\",\"old\":\"let x = 1;\",\"new\":\"let x = 2;\"}";
 
 pub(crate) const PARAMETERS: &str = r#"{
   "type": "object",

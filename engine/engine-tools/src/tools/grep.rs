@@ -15,7 +15,8 @@ use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const DESCRIPTION: &str = "Search the lines of the workspace's text files for a regular \
-expression (Rust syntax; `(?i)` ignores case), without what git ignores. Gives `path:line:text`.";
+expression (Rust syntax; `(?i)` ignores case), without what git ignores. Gives `path:line:text`. \
+Example: {\"pattern\":\"fn \\\\w+_test\",\"glob\":\"*.rs\"}";
 
 pub(crate) const PARAMETERS: &str = r#"{
   "type": "object",

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use std::fmt::Write;
 
 pub(crate) const DESCRIPTION: &str = "Read a text file of the workspace. Gives its lines as they \
-are, without numbers; a note says when there are more. Line ends are shown as LF.";
+are, without numbers; a note says when there are more. Line ends are shown as LF. Example: \
+{\"path\":\"src/lib.rs\",\"offset\":200,\"limit\":100}";
 
 pub(crate) const PARAMETERS: &str = r#"{
   "type": "object",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(crate) const DESCRIPTION: &str = "Run a command line with bash in the workspace. There is no \
 terminal and no input. Gives standard output and error together. Processes left in the background \
-run on until the task ends.";
+run on until the task ends. Example: {\"command\":\"cargo test -q 2>&1 | tail -40\",\"timeout_secs\":600}";
 
 pub(crate) const PARAMETERS: &str = r#"{
   "type": "object",
