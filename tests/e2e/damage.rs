@@ -209,6 +209,33 @@ fn a_full_disk_ends_with_8_and_the_run_goes_on_when_there_is_room() {
     crew.story().done_once();
 }
 
+/// Nothing happens in the run, so nothing is written that could fail.
+#[test]
+fn a_reader_that_leaves_ends_the_following_of_a_quiet_run() {
+    let crew = Crew::new();
+    crew.hold_answer("survey/1.1");
+    let manager = crew.start();
+    crew.wait_until_asked("survey/1.1", 0);
+    crew.wait_until_quiet();
+    let mut follower = crew
+        .environment
+        .command(&["fleet", "logs", "-f", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut out = BufReader::new(follower.stdout.take().expect("a pipe"));
+    let mut first = String::new();
+    out.read_line(&mut first).expect("a line");
+    assert!(first.contains("run.opened"), "{first}");
+    drop(out);
+    let ended = follower.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+    crew.give_answer();
+    ends_as(manager.ended(), "done", 0);
+}
+
 #[test]
 fn a_reader_that_leaves_early_is_no_failure_of_a_long_ledger() {
     let crew = stopped(Signal::INT);

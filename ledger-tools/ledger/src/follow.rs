@@ -8,6 +8,7 @@ use crate::chain::Chain;
 use crate::codec::{Codec, Entry, decode, writer_version};
 use crate::disk::{Disk, DiskFile, FileId, Mode, RealDisk};
 use crate::error::{Damage, Place, ReplayError};
+use crate::filesystem::foreign;
 use crate::format::{SEGMENT, Seq};
 use crate::hint::Hint;
 use crate::replay::refusal;
@@ -18,10 +19,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// How often the file is looked at when the system tells nothing, as on some network file systems.
+/// How often the file is looked at on a file system whose changes by other machines the system does not tell.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Most entries held at once.
@@ -50,16 +51,20 @@ pub struct Follower<C: Codec> {
     codec: C,
     after: Seq,
     segment: Option<Segment>,
+    /// Whether there has been a segment.
+    is_begun: bool,
     /// How far it has been shown.
     chain: Chain,
     byte: u64,
     /// Product version that the first line names.
     writer: Option<String>,
     ready: VecDeque<Entry<C::Record>>,
-    failed: Option<ReplayError>,
+    failed: Option<FollowError>,
     is_over: bool,
     stop: Arc<AtomicBool>,
     wakes: Receiver<()>,
+    /// How long one waits at most before looking by oneself; `None`: changes are told.
+    look: Option<Duration>,
     /// Kept alive: dropping it ends the watch.
     _watcher: RecommendedWatcher,
 }
@@ -90,7 +95,8 @@ fn wake(sender: &SyncSender<()>) {
 }
 
 impl<C: Codec> Follower<C> {
-    /// Follows the ledger in `folder`, beginning after the line `after`.
+    /// Follows the ledger in `folder`, beginning after the line `after`. The folder must exist; the ledger may
+    /// come later.
     ///
     /// # Errors
     /// When the folder cannot be watched.
@@ -112,6 +118,8 @@ impl<C: Codec> Follower<C> {
         watcher
             .watch(folder, RecursiveMode::NonRecursive)
             .map_err(failed)?;
+        let is_told = foreign(folder).is_ok_and(|kind| kind.is_none());
+        let look = (!is_told).then_some(LOOK);
         let stop = Arc::new(AtomicBool::new(false));
         let handle = StopHandle {
             stop: Arc::clone(&stop),
@@ -122,6 +130,7 @@ impl<C: Codec> Follower<C> {
             codec,
             after,
             segment: None,
+            is_begun: false,
             chain: Chain { head: None },
             byte: 0,
             writer: None,
@@ -130,6 +139,7 @@ impl<C: Codec> Follower<C> {
             is_over: false,
             stop,
             wakes,
+            look,
             _watcher: watcher,
         };
         Ok((follower, handle))
@@ -140,7 +150,12 @@ impl<C: Codec> Follower<C> {
         let failed = || ReplayError::io(self.disk.path(SEGMENT));
         // Hint first, then the end: a hint read later could speak of lines beyond that end.
         let hint = Hint::read(&self.disk).map_err(failed())?;
-        let segment = current(&self.disk, self.segment.take())?;
+        let segment = match current(&self.disk, self.segment.take()) {
+            // Not created yet. One that was there and is gone is another matter.
+            Err(ReplayError::Missing(_)) if !self.is_begun => return Ok(()),
+            found => found?,
+        };
+        self.is_begun = true;
         let end = segment.file.length().map_err(failed())?;
         let hinted = hint.map_or(Seq(0), |hint| hint.seq);
         let result = self.read_until(&*segment.file, end, hinted);
@@ -199,6 +214,20 @@ impl<C: Codec> Follower<C> {
             self.show(&mut waiting, known)?;
         }
         Ok(())
+    }
+
+    /// Waits until something has changed, or may have.
+    fn wait(&mut self) {
+        let is_cut_off = match self.look {
+            Some(look) => self.wakes.recv_timeout(look) == Err(RecvTimeoutError::Disconnected),
+            None => self.wakes.recv().is_err(),
+        };
+        if is_cut_off {
+            self.failed = Some(FollowError::Watch {
+                path: self.disk.path(""),
+                source: notify::Error::generic("the watch has ended"),
+            });
+        }
     }
 
     /// Makes ready what `known` vouches for.
@@ -280,14 +309,13 @@ impl<C: Codec> Iterator for Follower<C> {
             }
             if let Some(error) = self.failed.take() {
                 self.is_over = true;
-                return Some(Err(error.into()));
+                return Some(Err(error));
             }
             let before = self.byte;
-            if let Err(error) = self.read_more() {
-                self.failed = Some(error);
-            } else if self.byte == before && self.failed.is_none() {
-                // Woken, timed out or cut off from the watcher: in each case one looks again.
-                let _ = self.wakes.recv_timeout(LOOK);
+            match self.read_more() {
+                Err(error) => self.failed = Some(error.into()),
+                Ok(()) if self.byte == before => self.wait(),
+                Ok(()) => {}
             }
         }
     }

@@ -40,6 +40,49 @@ fn lines_come_as_they_become_durable_over_several_writers() {
 }
 
 #[test]
+fn a_follower_that_comes_before_the_ledger_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut follower, _stop) = Follower::start(folder.path(), Notes, Seq(0)).unwrap();
+    let waiting = std::thread::spawn(move || {
+        let first = texts(&mut follower, 1);
+        (first, follower)
+    });
+    let (writer, _told) = create(folder.path());
+    writer.append(at(1), &[note("a")]).unwrap();
+    let (first, mut follower) = waiting.join().unwrap();
+    assert_eq!(first, ["a"]);
+    // What was there and is gone ends the following, after what was read before it went.
+    writer.close().unwrap();
+    std::fs::remove_file(folder.path().join("ledger.jsonl")).unwrap();
+    let end = follower.find_map(Result::err).unwrap();
+    assert!(
+        matches!(end, FollowError::Replay(ReplayError::Missing(_))),
+        "{end}"
+    );
+}
+
+#[test]
+fn a_follower_keeps_up_with_a_writer_in_haste_and_misses_nothing() {
+    const LINES: u64 = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, _told) = create(folder.path());
+    let (follower, _stop) = Follower::start(folder.path(), Notes, Seq(0)).unwrap();
+    let following = std::thread::spawn(move || {
+        let entries = follower.map(Result::unwrap);
+        let noted = entries.filter(|entry| !entry.records.is_empty());
+        let numbers = noted.map(|entry| entry.records[0].text.parse::<u64>().unwrap());
+        numbers
+            .take(usize::try_from(LINES).unwrap())
+            .collect::<Vec<_>>()
+    });
+    for n in 0..LINES {
+        writer.append(at(1), &[note(n.to_string())]).unwrap();
+    }
+    writer.close().unwrap();
+    assert!(following.join().unwrap().into_iter().eq(0..LINES));
+}
+
+#[test]
 fn a_line_that_nothing_vouches_for_is_shown_only_after_a_takeover() {
     let folder = tempfile::tempdir().unwrap();
     let lines = forge(&[&note_json("a"), &note_json("b"), &note_json("c")]);

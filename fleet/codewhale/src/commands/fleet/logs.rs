@@ -14,7 +14,9 @@ use fleet_core::record::Record;
 use fleet_runtime::codec::FleetCodec;
 use fleet_runtime::store::stamp_of;
 use fleet_tui::line::{Line, Tone};
-use ledger::{Entry, FollowError, Follower, Seq};
+use ledger::{Entry, FollowError, Follower, ReplayError, Seq};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 /// Print what happened in a run
 ///
@@ -63,13 +65,21 @@ impl Logs {
     /// Prints until the end of the run: the last one, when it was resumed after an earlier end.
     fn follow(&self, app: &App, run: &RunFolder) -> Result<Exit, Report> {
         let mut recorded = Seq(0);
-        ledger::replay(&run.path, &FleetCodec, &mut |entry: Entry<Record>| {
+        let replayed = ledger::replay(&run.path, &FleetCodec, &mut |entry: Entry<Record>| {
             recorded = entry.seq;
             Ok(())
-        })
-        .map_err(|error| read_report(&error))?;
-        let (follower, _stop) = Follower::start(&run.path, FleetCodec, Seq(0))
+        });
+        match replayed {
+            // A manager that has just taken the run makes its ledger next.
+            Err(ReplayError::Missing(_)) if ledger::holder(&run.path).is_some() => {}
+            read => read.map(|_| ()).map_err(|error| read_report(&error))?,
+        }
+        let (follower, stop) = Follower::start(&run.path, FleetCodec, Seq(0))
             .map_err(|error| follow_report(&error))?;
+        std::thread::spawn(move || {
+            wait_for_reader_to_leave();
+            stop.stop();
+        });
         for entry in follower {
             let entry = entry.map_err(|error| follow_report(&error))?;
             self.print(app, run, &entry);
@@ -103,6 +113,19 @@ impl Logs {
                 let line = record_line::placed(&run.id, stamp, record);
                 app.output.ready_made(&line);
             }
+        }
+    }
+}
+
+/// Returns once nobody can read standard output any more: a pipe whose other end was closed. A run in which
+/// nothing happens would otherwise be followed for nobody. Of files and terminals nothing is ever told.
+fn wait_for_reader_to_leave() {
+    let stdout = std::io::stdout();
+    loop {
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Err(Errno::INTR) => {}
+            Ok(_) | Err(_) => return,
         }
     }
 }
