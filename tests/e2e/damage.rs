@@ -93,6 +93,73 @@ fn a_flipped_byte_is_named_by_its_place_and_stops_a_resume() {
     ends_as(crew.resume().ended(), "done", 0);
 }
 
+/// What is whole before and after the damage is shown; nobody goes on.
+#[test]
+fn whatever_stands_in_place_of_a_line_is_marked_and_the_rest_is_shown() {
+    let crew = stopped(Signal::INT);
+    let good = bytes(&crew);
+    let lines: Vec<&[u8]> = good.split_inclusive(|byte| *byte == b'\n').collect();
+    // A line without records only vouches for those before it: there is nothing to be shown.
+    let tells =
+        |number: &usize| !String::from_utf8_lossy(lines[number - 1]).contains("\"records\":[],");
+    let numbers = |lost: &[usize]| -> Vec<usize> {
+        let whole = (1..=lines.len()).filter(|number| !lost.contains(number));
+        whole.filter(tells).collect()
+    };
+    let nuls = [&[0; 300][..], b"\n"].concat();
+    let glued = [&lines[2][..50], lines[3]].concat();
+    let empty = [b"\n", lines[2]].concat();
+    let long = [&vec![b'x'; 20_000_000][..], b"\n"].concat();
+    for (instead, lost, next) in [
+        (nuls, &[3][..], 3),
+        (glued, &[3, 4], 4),
+        (empty, &[], 3),
+        (long, &[3], 3),
+        (Vec::new(), &[3], 3),
+    ] {
+        let (before, after) = (lines[..2].concat(), lines[next..].concat());
+        let bad = [&before[..], &instead, &after].concat();
+        std::fs::write(crew.ledger(), &bad).expect("a ledger");
+        let shown = crew.environment.run(&["ledger", "show", "--json"]).exits(7);
+        let records = shown.json();
+        let mut seen: Vec<usize> = records
+            .iter()
+            .filter_map(|record| usize::try_from(record["seq"].as_u64()?).ok())
+            .collect();
+        seen.dedup();
+        assert_eq!(seen, numbers(lost));
+        let marks = records.iter().filter(|r| r["type"] == "ledger.damaged");
+        assert_eq!(marks.count(), 1);
+        is_refused(&crew, &["line 3", &format!("byte {}", before.len())]);
+    }
+}
+
+#[test]
+fn what_is_no_ledger_of_this_format_is_refused_and_never_taken_for_an_empty_one() {
+    let crew = stopped(Signal::INT);
+    for (text, words) in [
+        ("{\"v\":99}\nsome lines\n", "format 99"),
+        (
+            "{\"v\":0,\"seq\":1,\"type\":\"old\"}\n",
+            "does not begin like a ledger",
+        ),
+        (
+            "{\"type\":\"old\",\"seq\":1}\n",
+            "does not begin like a ledger",
+        ),
+        ("", "cut off before it began"),
+    ] {
+        std::fs::write(crew.ledger(), text).expect("a ledger");
+        let _ = std::fs::remove_file(crew.ledger().with_file_name("durable"));
+        for command in [&["fleet", "status"][..], &["fleet", "resume"]] {
+            let run = crew.run_id();
+            let ran = crew.environment.run(&[command, &[&run]].concat()).exits(7);
+            assert!(ran.stderr.contains(words), "{}", ran.stderr);
+        }
+        assert_eq!(bytes(&crew), text.as_bytes());
+    }
+}
+
 #[test]
 fn a_line_cut_by_a_crash_is_kept_aside_and_the_run_goes_on() {
     let crew = stopped(Signal::KILL);

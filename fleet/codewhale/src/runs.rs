@@ -204,18 +204,18 @@ impl ReadRun {
         }
     }
 
-    /// The run as it is shown.
-    ///
-    /// # Errors
-    /// When its ledger says nothing of it.
-    pub(crate) fn view(&self) -> Result<RunView, Report> {
+    /// The run as it is shown; `None` when its ledger says nothing of it.
+    pub(crate) fn view(&self) -> Option<RunView> {
         let manager = match self.manager {
             Some(_) => Manager::Alive,
             None => Manager::Gone,
         };
-        self.state
-            .view(manager)
-            .ok_or_else(|| not_opened(&self.folder.id))
+        self.state.view(manager)
+    }
+
+    /// Why the ledger says nothing of the run.
+    pub(crate) fn silence(self) -> Report {
+        self.damage.unwrap_or_else(|| not_opened(&self.folder.id))
     }
 
     /// What ends a reading command once it has shown what there is.

@@ -79,6 +79,13 @@ impl Ground {
         }
     }
 
+    /// Puts a run there whose ledger has these bytes.
+    pub(crate) fn put_run(&self, id: &str, ledger: &str) {
+        let folder = self.sample.path().join(".git/codewhale/runs").join(id);
+        fs::create_dir_all(&folder).expect("folders can be made");
+        fs::write(folder.join("ledger.jsonl"), ledger).expect("a file can be written");
+    }
+
     /// Copies the folder of the newest run until there are `count` of it.
     pub(crate) fn multiply_the_newest_run(&self, count: usize) {
         let runs = self.sample.path().join(".git/codewhale/runs");

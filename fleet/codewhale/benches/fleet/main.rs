@@ -5,6 +5,7 @@
 //! whose names hold one of them.
 
 mod ground;
+mod large;
 mod measure;
 mod plan;
 
@@ -42,6 +43,12 @@ const ROWS: &[(&str, usize, Row)] = &[
         few(rounds, &used())
     }),
     ("list of 1,005 runs", 5, list),
+    ("status of 100,000 lines", 20, |rounds| {
+        reading(rounds, &["fleet", "status", "--json"])
+    }),
+    ("ledger verify of 100,000 lines", 10, |rounds| {
+        reading(rounds, &["ledger", "verify"])
+    }),
     ("200 readers, 16 at once, script", 5, |rounds| {
         readers(rounds, 200, 16)
     }),
@@ -99,6 +106,13 @@ fn used() -> Ground {
 fn list(rounds: usize) -> Vec<Cost> {
     let ground = used();
     repeat(rounds, || measured(&ground.codewhale(&["fleet", "list"])))
+}
+
+/// A command that reads one large ledger.
+fn reading(rounds: usize, arguments: &[&str]) -> Vec<Cost> {
+    let ground = Ground::new();
+    ground.put_run(large::RUN, &large::ledger(100_000));
+    repeat(rounds, || measured(&ground.codewhale(arguments)))
 }
 
 fn readers(rounds: usize, tasks: usize, agents: usize) -> Vec<Cost> {

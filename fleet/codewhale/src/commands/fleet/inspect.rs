@@ -99,8 +99,10 @@ impl Inspect {
     /// When there is no such run or task, or the ledger is damaged; what stands before is shown.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         let run = ReadRun::of(Runs::of(app)?.find(self.run.as_deref())?);
+        let Some(view) = run.view() else {
+            return Err(run.silence());
+        };
         let task = find(&run, &self.task)?;
-        let view = run.view()?;
         let shown = view.tasks.iter().find(|shown| shown.task == task.spec.id);
         let shown = shown.ok_or_else(|| no_task(&run, &self.task))?;
         let known = known(&run, task, shown)?;

@@ -75,7 +75,7 @@ impl List {
 /// A run in a word; a damaged one says so.
 fn row(folder: RunFolder) -> Row {
     let run = ReadRun::of(folder);
-    let view = run.view().ok();
+    let view = run.view();
     let state = match (&view, &run.damage) {
         (_, Some(_)) => "damaged",
         (None, None) => "empty",

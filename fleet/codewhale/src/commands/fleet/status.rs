@@ -38,7 +38,9 @@ impl Status {
     /// When there is no such run, or its ledger is damaged; what stands before is shown.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
         let run = ReadRun::of(Runs::of(app)?.find(self.run.as_deref())?);
-        let view = run.view()?;
+        let Some(view) = run.view() else {
+            return Err(run.silence());
+        };
         match self.format() {
             Format::Json => {
                 let manager = run.manager.as_ref().map(|holder| holder.pid);
