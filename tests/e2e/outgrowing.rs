@@ -188,6 +188,9 @@ fn a_context_that_is_known_is_never_overrun() {
     let summaries = asked.iter().filter(|r| r["purpose"] == "compaction");
     assert!(summaries.count() >= 1);
     let logs = library.environment.run(&["fleet", "logs"]).exits(0).stdout;
+    let inspected = library.environment.run(&["fleet", "inspect", "read"]);
+    let shown = inspected.exits(0).stdout;
+    assert!(shown.contains("compacted "), "{shown}");
     assert!(logs.contains("asks its model for a summary"), "{logs}");
     assert!(
         logs.contains("older messages became the model's summary"),

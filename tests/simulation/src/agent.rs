@@ -16,7 +16,7 @@ use engine_core::transcript::Transcript;
 use engine_core::turn::{ToolEnd, Turn, TurnEffect, TurnInput, TurnRules};
 use fleet_core::decide::{Ask, Input, Reply};
 use fleet_core::ids::CommitId;
-use fleet_core::record::{AttemptEnd, Record};
+use fleet_core::record::AttemptEnd;
 use fleet_core::state::TaskIx;
 use std::collections::{BTreeMap, VecDeque};
 

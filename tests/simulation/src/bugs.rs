@@ -66,6 +66,9 @@ impl Sim {
         if self.has(Bug::AsksAnsweredAgain) {
             history.clear();
         }
+        if self.has(Bug::ForgetsCompactions) {
+            history.retain(|record| !matches!(record, AgentRecord::ContextCompacted(_)));
+        }
         if self.has(Bug::RepeatsWhatReachedOutside) {
             for record in &mut history {
                 if let AgentRecord::ToolStarted(r) = record

@@ -86,13 +86,15 @@ pub enum Bug {
     CountsInterruptions,
     /// An interrupted attempt is never taken up again.
     ForgetsInterrupted,
+    /// A resumed agent does not know that its conversation was made smaller.
+    ForgetsCompactions,
     /// The end of a task is not read back.
     ForgetsEnds,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::ActsTooEarly,
         Self::RepliesTooEarly,
         Self::LosesAcknowledgedLines,
@@ -108,6 +110,7 @@ impl Bug {
         Self::PassesEveryCheck,
         Self::CountsInterruptions,
         Self::ForgetsInterrupted,
+        Self::ForgetsCompactions,
         Self::ForgetsEnds,
     ];
 }

@@ -53,9 +53,25 @@ struct Known<'a> {
     branch: Option<&'a str>,
     base: Option<&'a str>,
     commit: Option<&'a str>,
+    #[serde(flatten)]
+    told: Told,
+    findings: Vec<Found>,
+}
+
+/// What only the records of all its attempts tell.
+#[derive(Debug, Default, Serialize)]
+struct Told {
     checks: Vec<Receipt>,
     reviews: Vec<Review>,
-    findings: Vec<Found>,
+    compactions: Vec<Compaction>,
+}
+
+/// How a conversation was made smaller.
+#[derive(Debug, Serialize)]
+struct Compaction {
+    attempt: u32,
+    bytes_before: u64,
+    bytes_after: u64,
 }
 
 /// What a reviewer decided about an attempt; for a reviewing task, its own verdict.
@@ -142,7 +158,6 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
             .unwrap_or_else(|error| format!("({error})"))
     };
     let attempt = task.attempt.as_ref();
-    let (checks, reviews) = receipts(run, &task.spec.id, &text);
     Ok(Known {
         run: &run.folder.id,
         task: TaskJson::of(view),
@@ -153,8 +168,7 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
         branch: attempt.and_then(|attempt| Some(attempt.branch.as_ref()?.as_str())),
         base: attempt.and_then(|attempt| Some(attempt.base.as_ref()?.as_str())),
         commit: attempt.and_then(|attempt| Some(attempt.commit.as_ref()?.0.as_str())),
-        checks,
-        reviews,
+        told: told(run, &task.spec.id, &text),
         findings: task
             .findings
             .iter()
@@ -168,25 +182,21 @@ fn known<'a>(run: &'a ReadRun, task: &'a Task, view: &'a TaskView) -> Result<Kno
     })
 }
 
-/// The checks and the verdicts of all attempts. A damaged ledger gives those before the damage: what
-/// it is, the command says at its end.
-fn receipts(
-    run: &ReadRun,
-    task: &TaskId,
-    text: &impl Fn(&Content) -> String,
-) -> (Vec<Receipt>, Vec<Review>) {
-    let (mut checks, mut reviews) = (Vec::new(), Vec::new());
+/// The checks, verdicts and compactions of all attempts. A damaged ledger gives those before the
+/// damage: what it is, the command says at its end.
+fn told(run: &ReadRun, task: &TaskId, text: &impl Fn(&Content) -> String) -> Told {
+    let mut told = Told::default();
     let _ = ledger::replay(&run.folder.path, &FleetCodec, &mut |entry| {
         for record in entry.records {
             match record {
                 Record::CheckFinished(check) if check.task == *task => {
-                    checks.push(receipt(check, text));
+                    told.checks.push(receipt(check, text));
                 }
                 Record::ReviewGiven(given) => {
                     let reviewer = run.state.find(&given.task);
                     let of = reviewer.and_then(|(_, task)| task.review_of.as_ref());
                     if let Some(of) = of.filter(|of| of.task == *task || given.task == *task) {
-                        reviews.push(Review {
+                        told.reviews.push(Review {
                             attempt: of.attempt.0,
                             by: given.task.to_string(),
                             verdict: given.verdict,
@@ -194,12 +204,19 @@ fn receipts(
                         });
                     }
                 }
+                Record::ContextCompacted(compacted) if compacted.task == *task => {
+                    told.compactions.push(Compaction {
+                        attempt: compacted.attempt.0,
+                        bytes_before: compacted.before,
+                        bytes_after: compacted.after,
+                    });
+                }
                 _ => {}
             }
         }
         Ok(())
     });
-    (checks, reviews)
+    told
 }
 
 fn receipt(check: CheckFinished, text: &impl Fn(&Content) -> String) -> Receipt {
@@ -242,17 +259,8 @@ fn show(app: &App, run: &RunView, view: &TaskView, known: &Known<'_>) {
         "needs",
         Some(known.needs.join(", ").as_str()).filter(|n| !n.is_empty()),
     );
-    let spent = &view.account.spent;
-    let tokens = format!(
-        "{} in, {} out",
-        words::count(spent.input.0),
-        words::count(spent.output.0)
-    );
-    let unreported = match spent.unreported.0 {
-        0 => String::new(),
-        most => format!(", at most {} not reported", words::count(most)),
-    };
-    fact("tokens", Some(&format!("{tokens}{unreported}")));
+    fact("tokens", Some(&tokens_of(view)));
+    fact("compacted", known.told.compacted().as_deref());
     // The branch of work that has landed is taken away: what it held is on the other one.
     if view.state == "landed" {
         fact(
@@ -270,10 +278,11 @@ fn show(app: &App, run: &RunView, view: &TaskView, known: &Known<'_>) {
     fact("workspace", workspace.as_deref());
     section(app, "Asked", known.prompt);
     let checks = known
+        .told
         .checks
         .iter()
         .map(|check| (check.attempt, title_of(check), &check.output));
-    let reviews = known.reviews.iter().map(|review| {
+    let reviews = known.told.reviews.iter().map(|review| {
         let title = match review.verdict {
             Verdict::Approve => format!("{} approves", review.by),
             Verdict::Reject => format!("{} rejects", review.by),
@@ -293,6 +302,29 @@ fn show(app: &App, run: &RunView, view: &TaskView, known: &Known<'_>) {
     }
     if let Some(result) = &known.result {
         section(app, "Result", result);
+    }
+}
+
+fn tokens_of(view: &TaskView) -> String {
+    let spent = &view.account.spent;
+    let (input, output) = (words::count(spent.input.0), words::count(spent.output.0));
+    let unreported = match spent.unreported.0 {
+        0 => String::new(),
+        most => format!(", at most {} not reported", words::count(most)),
+    };
+    format!("{input} in, {output} out{unreported}")
+}
+
+impl Told {
+    /// How often a conversation was made smaller, and what that came to in the end.
+    fn compacted(&self) -> Option<String> {
+        let last = self.compactions.last()?;
+        let times = words::counted(self.compactions.len() as u64, "time");
+        let (before, after) = (
+            words::count(last.bytes_before),
+            words::count(last.bytes_after),
+        );
+        Some(format!("{times}, the last from {before} to {after} bytes"))
     }
 }
 
