@@ -93,6 +93,16 @@ impl Action {
 }
 
 impl OnFiles {
+    /// What it would write, as the model gave it.
+    pub(crate) fn written(&self) -> Option<&str> {
+        match self {
+            Self::Write(args) => Some(&args.content),
+            Self::Edit(args) => Some(&args.new),
+            Self::Patch(args) => Some(&args.patch),
+            Self::Read(_) | Self::List(_) | Self::Glob(_) | Self::Grep(_) => None,
+        }
+    }
+
     fn gist(&self) -> String {
         match self {
             Self::Read(args) => args.path.clone(),
@@ -141,6 +151,15 @@ pub enum Refusal {
         near: Option<String>,
         /// All its arguments.
         known: String,
+    },
+    /// It would write what only stands for a secret where the secret may be.
+    #[error(
+        "`{stand_in}` only stands for a secret that you do not see, and would take its place; leave \
+         the lines that hold it as they are"
+    )]
+    StandIn {
+        /// The text.
+        stand_in: String,
     },
     /// An argument is missing or of the wrong type.
     #[error("the arguments of `{tool}` do not fit: {error}")]

@@ -332,6 +332,25 @@ mod tests {
     }
 
     #[test]
+    fn every_tool_is_documented_with_its_access() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/roster.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let section = text.split("### Tools\n").nth(1).unwrap();
+        let section = section.split("\n### ").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let documented: Vec<String> = rows
+            .map(|row| row.split('|').skip(1).take(2).collect::<String>())
+            .collect();
+        let access = |tool: &Tool| match tool.access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Full => "full",
+        };
+        let row = |tool: &Tool| format!(" `{}`  `{}` ", tool.name, access(tool));
+        assert_eq!(documented, TOOLS.iter().map(row).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn narrowing_keeps_the_named_tools_and_refuses_unknown_names() {
         let narrow = |access, names: &[&str]| {
             let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();

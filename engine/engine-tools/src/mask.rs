@@ -50,6 +50,14 @@ impl Mask {
         }
     }
 
+    /// What stands for a secret in a text that a model wrote, if anything does. The model never saw
+    /// the secret: written to a file, the text would take its place.
+    #[must_use]
+    pub fn stand_in<'m>(&'m self, text: &str) -> Option<&'m str> {
+        let all = self.0.iter().flat_map(|patterns| &patterns.stand_ins);
+        all.map(String::as_str).find(|one| text.contains(one))
+    }
+
     /// Starts masking a stream of pieces that may cut a secret anywhere.
     #[must_use]
     pub fn stream(&self) -> MaskStream {
@@ -148,6 +156,13 @@ mod tests {
         check("too short: ab", "too short: ab");
         check("sk-test-000", "sk-test-000");
         check("", "");
+    }
+
+    #[test]
+    fn what_stands_for_a_secret_is_known_again() {
+        assert_eq!(mask().stand_in("key = [masked B]\n"), Some("[masked B]"));
+        assert_eq!(mask().stand_in("key = [masked X]\n"), None);
+        assert_eq!(Mask::default().stand_in("key = [masked B]\n"), None);
     }
 
     #[test]

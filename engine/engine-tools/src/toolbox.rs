@@ -149,6 +149,15 @@ impl Toolbox {
     /// call's result for the model.
     pub fn prepare(&self, call: &ToolCall) -> Result<PreparedCall, Refusal> {
         let (tool, effect, action) = self.catalog.understand(call)?;
+        if let Action::Files(files) = &action {
+            let stand_in = files
+                .written()
+                .and_then(|text| self.desk.mask.stand_in(text));
+            if let Some(stand_in) = stand_in {
+                let stand_in = stand_in.to_owned();
+                return Err(Refusal::StandIn { stand_in });
+            }
+        }
         let summary = one_line(&self.desk.mask.text(&action.gist()));
         Ok(PreparedCall {
             call: call.id.clone(),

@@ -76,7 +76,7 @@ async fn a_patch_is_told_file_by_file() {
     let told = patch(root, &text.concat()).await.unwrap();
     insta::assert_snapshot!(told, @r"
     changed a.txt: +1 -1
-      hunk 1 was found 1 lines further down than it says
+      hunk 1 was found 1 line further down than it says
     moved b.txt to c/d.txt
     made n.txt: +1 -0
     ");

@@ -212,6 +212,24 @@ async fn secrets_are_masked_in_every_answer() {
                   -key is [masked MY_LLM_KEY]\n+the key is [masked MY_LLM_KEY]\n";
     let edit = json!({"path": "note.txt", "old": "key is", "new": "the key is"});
     check("edit", edit, edited).await;
+    // What stands for the secret would take its place.
+    for (tool, arguments) in [
+        ("write", json!({"path": "note.txt", "content": masked})),
+        (
+            "edit",
+            json!({"path": "note.txt", "old": "the", "new": masked}),
+        ),
+        (
+            "patch",
+            json!({"patch": format!("--- a/note.txt\n+++ b/note.txt\n@@\n the {masked}+x\n")}),
+        ),
+    ] {
+        let told = use_tool(&tools, tool, arguments).await.unwrap_err();
+        let expected = "`[masked MY_LLM_KEY]` only stands for a secret";
+        assert!(told.starts_with(expected), "{tool}: {told}");
+    }
+    let kept = fs::read_to_string(folder.path().join("note.txt")).unwrap();
+    assert_eq!(kept, "the key is sk-test-0001\n");
     let line = json!({"command": "curl -H 'key: sk-test-0001'"});
     let prepared = tools.prepare(&call("shell", &line)).unwrap();
     assert_eq!(prepared.summary(), "curl -H 'key: [masked MY_LLM_KEY]'");

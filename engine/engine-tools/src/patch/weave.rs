@@ -72,18 +72,14 @@ pub(crate) fn weave(text: &str, hunks: &[Hunk]) -> Result<Woven, Vec<HunkFault>>
 }
 
 fn note(number: usize, spot: &Spot) -> Option<String> {
-    let moved = match spot.moved {
-        0 => None,
-        lines => Some(format!(
-            "{} lines {} than it says",
-            lines.unsigned_abs(),
-            if lines > 0 {
-                "further down"
-            } else {
-                "further up"
-            }
-        )),
-    };
+    let moved = (spot.moved != 0).then(|| {
+        let lines = match spot.moved.unsigned_abs() {
+            1 => "1 line".to_owned(),
+            several => format!("{several} lines"),
+        };
+        let way = if spot.moved > 0 { "down" } else { "up" };
+        format!("{lines} further {way} than it says")
+    });
     let blanks = (spot.blanks == Blanks::LeftAside)
         .then(|| "with other blanks at the ends of lines".to_owned());
     let what: Vec<String> = moved.into_iter().chain(blanks).collect();

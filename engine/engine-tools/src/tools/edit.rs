@@ -30,7 +30,7 @@ pub(crate) const PARAMETERS: &str = r#"{
 pub(crate) struct Args {
     pub(crate) path: String,
     old: String,
-    new: String,
+    pub(crate) new: String,
     #[serde(default)]
     all: bool,
 }

@@ -26,7 +26,7 @@ pub(crate) const PARAMETERS: &str = r#"{
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     pub(crate) path: String,
-    content: String,
+    pub(crate) content: String,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -85,7 +85,8 @@ fn what_was_forgiven_is_told() {
     let plan = files
         .planned("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n")
         .unwrap();
-    let expected = "hunk 1 was found 1 lines further down than it says, with other blanks at the ends of lines";
+    let expected =
+        "hunk 1 was found 1 line further down than it says, with other blanks at the ends of lines";
     assert_eq!(plan.told[0].notes, [expected]);
     assert_eq!((plan.told[0].added, plan.told[0].removed), (1, 1));
 }
