@@ -7,9 +7,9 @@ use crate::story::Story;
 use crate::wait::eventually;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use testkit::model_server::{Gate, ModelServer, Reply, RequestView};
+use testkit::model_server::{Gate, ModelServer, Reply, RequestView, Wire};
 
-/// The roster. `$URL` stands for the server.
+/// The roster. `$URL` stands for the server, `$KIND` for how it is spoken to.
 const ROSTER: &str = r#"name = "crew"
 model = "wire/m"
 goal = "There is an alpha and a beta."
@@ -25,7 +25,7 @@ tokens = 1_000_000
 pass_env = ["HOLD"]
 
 [provider.wire]
-kind = "openai"
+kind = "$KIND"
 base_url = "$URL"
 
 [[task]]
@@ -92,6 +92,11 @@ impl Crew {
 
     /// The same in an environment that was prepared.
     pub(crate) fn in_environment(environment: TestEnvironment) -> Self {
+        Self::speaking("openai", environment)
+    }
+
+    /// The same over a wire; `kind` is its name in a roster.
+    pub(crate) fn speaking(kind: &str, environment: TestEnvironment) -> Self {
         let holds = Holds::default();
         let held = Arc::clone(&holds);
         let server = ModelServer::answering(move |request| answer(request, &held));
@@ -107,7 +112,8 @@ impl Crew {
         environment.write("desk/checks/beta.sh", beta);
         environment.git(&["add", "-A"]);
         environment.git(&["commit", "-q", "-m", "Add checks"]);
-        environment.write("roster.toml", &ROSTER.replace("$URL", &server.base_url()));
+        let roster = ROSTER.replace("$URL", &server.base_url());
+        environment.write("roster.toml", &roster.replace("$KIND", kind));
         Self {
             environment,
             server,
@@ -306,6 +312,16 @@ fn asker(request: &RequestView) -> &'static str {
 fn answer(request: &RequestView, held: &Holds) -> Reply {
     let name = name_of(request);
     let reply = said(&name).usage(1_000 + 100 * request.turn() as u64, 50);
+    let reply = match request.wire() {
+        Wire::Chat => reply,
+        // The server refuses whoever does not bring its thoughts back as they were.
+        Wire::Messages => reply
+            .thinking(
+                &format!("n\u{e9}\u{2192} {name}"),
+                &format!("EqQB/8+={name}"),
+            )
+            .redacted(&format!("Emw={name}")),
+    };
     let held = held.lock().unwrap_or_else(PoisonError::into_inner);
     match &*held {
         Some((wanted, gate)) if *wanted == name => reply.after(gate),

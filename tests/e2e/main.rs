@@ -17,6 +17,7 @@ mod fleets;
 mod full_disk;
 mod holding;
 mod ledger_command;
+mod messages;
 mod outgrowing;
 mod reading;
 mod repositories;

@@ -1,5 +1,10 @@
-//! The limits on one exchange with a provider, all in one table. Never counts tokens.
+//! The limits on one exchange with a provider and on what an agent bears of it, all in one table.
+//! Never counts tokens.
 
+use engine_core::patience::{
+    FIRST_WAIT, LONGEST_BACKOFF, LONGEST_WAIT, MAX_RESENDS, MAX_STREAM_ERRORS,
+};
+use engine_core::turn::{MAX_CUT, MAX_EMPTY, MAX_INVALID};
 use std::time::Duration;
 
 /// Limits on one exchange.
@@ -32,6 +37,106 @@ impl Default for Limits {
             answer_bytes: 10 * 1024 * 1024,
             probe: Duration::from_secs(5),
         }
+    }
+}
+
+/// A limit's name, its value and its meaning.
+pub type Row = (&'static str, String, &'static str);
+
+/// Every limit, as `docs/providers.md` shows it.
+#[must_use]
+pub fn table() -> Vec<Row> {
+    let mut rows = of_exchanges(&Limits::default());
+    rows.extend(of_patience());
+    rows
+}
+
+fn of_exchanges(limits: &Limits) -> Vec<Row> {
+    let mib = limits.answer_bytes / (1024 * 1024);
+    vec![
+        (
+            "connection",
+            shown(limits.connect),
+            "until it stands, with its encryption",
+        ),
+        (
+            "first event",
+            shown(limits.first_event),
+            "from sending until the answer begins; pings and comments are no events",
+        ),
+        (
+            "further event",
+            shown(limits.idle),
+            "between two events; pings and comments are no events",
+        ),
+        (
+            "after a whole answer",
+            shown(limits.after_whole),
+            "for its usage and its end mark; what has come by then counts",
+        ),
+        (
+            "whole answer",
+            shown(limits.answer),
+            "from sending to its end",
+        ),
+        ("size of an answer", format!("{mib} MiB"), "on the wire"),
+        (
+            "look of `doctor --probe`",
+            shown(limits.probe),
+            "from start to end",
+        ),
+    ]
+}
+
+fn of_patience() -> Vec<Row> {
+    vec![
+        (
+            "resends",
+            MAX_RESENDS.to_string(),
+            "in a row, after failures before any content",
+        ),
+        (
+            "broken answers",
+            MAX_STREAM_ERRORS.to_string(),
+            "in a row, after some content; the last ends the attempt",
+        ),
+        (
+            "first wait",
+            shown(FIRST_WAIT),
+            "before the first resend; doubled each time, and up to a half of it more",
+        ),
+        (
+            "longest wait of one's own",
+            shown(LONGEST_BACKOFF),
+            "without what is added to spread",
+        ),
+        (
+            "longest wait a provider may ask for",
+            shown(LONGEST_WAIT),
+            "kept in full, and up to a quarter of it more; a longer one is told and not waited for",
+        ),
+        (
+            "cut answers",
+            MAX_CUT.to_string(),
+            "in a row by the output limit; the last ends the attempt",
+        ),
+        (
+            "invalid arguments",
+            MAX_INVALID.to_string(),
+            "answers in a row; the last ends the attempt",
+        ),
+        (
+            "empty answers",
+            MAX_EMPTY.to_string(),
+            "in a row; the last ends the attempt",
+        ),
+    ]
+}
+
+fn shown(time: Duration) -> String {
+    match time.as_secs() {
+        secs if secs >= 600 => format!("{} min", secs / 60),
+        secs => format!("{secs} s"),
     }
 }
 

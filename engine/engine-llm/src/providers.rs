@@ -75,10 +75,32 @@ const fn model(prefix: &'static str, context: u64, output: u64) -> KnownModel {
 
 const OPENAI_MODELS: &[KnownModel] = &[
     model("gpt-5", 400_000, 128_000),
+    model("gpt-5-chat", 128_000, 16_384),
+    model("gpt-5.", 0, 0),
+    model("gpt-5.1", 400_000, 128_000),
+    model("gpt-5.1-chat", 128_000, 16_384),
     model("gpt-4.1", 1_047_576, 32_768),
     model("gpt-4o", 128_000, 16_384),
     model("o3", 200_000, 100_000),
     model("o4-mini", 200_000, 100_000),
+];
+
+const ANTHROPIC_MODELS: &[KnownModel] = &[
+    model("claude-fable-5", 1_000_000, 128_000),
+    model("claude-opus-5", 1_000_000, 128_000),
+    model("claude-sonnet-5", 1_000_000, 128_000),
+    model("claude-haiku-5", 1_000_000, 128_000),
+    model("claude-opus-4-5", 200_000, 64_000),
+    model("claude-opus-4-1", 200_000, 32_000),
+    model("claude-sonnet-4-5", 200_000, 64_000),
+    model("claude-haiku-4-5", 200_000, 64_000),
+];
+
+const DEEPSEEK_MODELS: &[KnownModel] = &[model("deepseek-v4", 1_000_000, 384_000)];
+
+const GEMINI_MODELS: &[KnownModel] = &[
+    model("gemini-2.5-flash", 1_048_576, 65_535),
+    model("gemini-2.5-pro", 1_048_576, 65_535),
 ];
 
 /// Every provider known by name.
@@ -99,7 +121,7 @@ pub const ROWS: &[Row] = &[
         base_url: "https://api.anthropic.com",
         key_env: Some("ANTHROPIC_API_KEY"),
         dialect: PLAIN,
-        models: &[],
+        models: ANTHROPIC_MODELS,
     },
     Row {
         id: "deepseek",
@@ -108,7 +130,7 @@ pub const ROWS: &[Row] = &[
         base_url: "https://api.deepseek.com/v1",
         key_env: Some("DEEPSEEK_API_KEY"),
         dialect: REASONING_BACK,
-        models: &[],
+        models: DEEPSEEK_MODELS,
     },
     Row {
         id: "openrouter",
@@ -154,6 +176,15 @@ pub const ROWS: &[Row] = &[
         key_env: Some("XAI_API_KEY"),
         dialect: NEWER_LIMIT,
         models: &[],
+    },
+    Row {
+        id: "gemini",
+        aliases: &["google"],
+        wire: Wire::Openai,
+        base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
+        key_env: Some("GEMINI_API_KEY"),
+        dialect: PLAIN,
+        models: GEMINI_MODELS,
     },
     Row {
         id: "moonshot",

@@ -22,7 +22,7 @@ fn model(base_url: &str, limits: Limits) -> Arc<dyn Model> {
     build_within(&spec, &env, PlainHttp::LoopbackOnly, limits).expect("a loopback address is good")
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -30,7 +30,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-async fn ask(model: &dyn Model) -> Result<ModelResponse, ModelError> {
+pub(crate) async fn ask(model: &dyn Model) -> Result<ModelResponse, ModelError> {
     let agent = agent("t", 1);
     let prepared = model.prepare(&request(&agent, &[user("go")]));
     model.ask(&prepared, Tokens(1_024), &mut |_| {}).await

@@ -187,7 +187,7 @@ impl FakeTools {
         let spec = |(name, effect): (&str, EffectClass)| ToolSpec {
             name: name.to_owned(),
             description: String::new(),
-            parameters: "{}".to_owned(),
+            parameters: r#"{"type":"object"}"#.to_owned(),
             effect,
         };
         let catalog = [

@@ -12,3 +12,4 @@ mod resuming;
 mod stopping;
 mod toolbox;
 mod wire;
+mod wires;

@@ -41,6 +41,8 @@ pub(super) struct Answer {
     thoughts: Vec<Thought>,
     text: String,
     calls: Vec<(String, String)>,
+    /// Instead of the ids that are made up; the last one stands for all further calls.
+    ids: Vec<String>,
     usage: Usage,
     finish_reason: Option<String>,
     end: End,
@@ -92,6 +94,7 @@ impl Reply {
             thoughts: Vec::new(),
             text: String::new(),
             calls: calls.into_iter().map(own).collect(),
+            ids: Vec::new(),
             usage: Usage::Estimated,
             finish_reason: None,
             end: End::Whole,
@@ -143,6 +146,13 @@ impl Reply {
     pub fn redacted(self, data: &str) -> Self {
         let thought = Thought::Redacted(data.to_owned());
         self.with_answer(|answer| answer.thoughts.push(thought))
+    }
+
+    /// Gives the calls these ids, whatever is wrong with them.
+    #[must_use]
+    pub fn with_ids<'a>(self, ids: impl IntoIterator<Item = &'a str>) -> Self {
+        let ids = ids.into_iter().map(str::to_owned).collect();
+        self.with_answer(|answer| answer.ids = ids)
     }
 
     /// Leaves the mark at the end of the stream out.
@@ -293,7 +303,10 @@ impl Thought {
 
 impl Answer {
     fn call_id(&self, request: &RequestView, index: usize) -> String {
-        format!("call_{}_{}", request.turn(), index + 1)
+        match self.ids.get(index).or(self.ids.last()) {
+            Some(id) => id.clone(),
+            None => format!("call_{}_{}", request.turn(), index + 1),
+        }
     }
 
     /// Input and output tokens, where they are reported.
