@@ -4,6 +4,7 @@
 mod bad_input;
 mod budget;
 mod command_line;
+mod cleaning;
 mod conflicts;
 mod crash;
 mod crew;

@@ -77,7 +77,9 @@ impl Workspaces {
 
     pub(crate) fn discard(&self, made: &Made) -> Result<(), WorkspaceError> {
         folders::take_away(&made.path).at(&made.path)?;
-        self.roll_back(made)
+        self.roll_back(made)?;
+        self.tidy_up(&made.path);
+        Ok(())
     }
 
     /// Makes a used checkout clean and moves it to another commit. The command that ran in it may

@@ -8,10 +8,17 @@ use std::path::{Component, Path, PathBuf};
 
 /// Makes a folder, and those above it, that only this account can look into.
 pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
+    let make = || {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+    };
+    match make() {
+        // Somebody took an empty folder above it away in between.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(),
+        made => made,
+    }
 }
 
 /// Whether something has this name, be it a link to nowhere. Below a file nothing has a name.

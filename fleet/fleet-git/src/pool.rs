@@ -6,10 +6,11 @@ use crate::error::{At, WorkspaceError};
 use crate::folders;
 use crate::made::{self, Made, Stage};
 use crate::refs::full_name;
+use crate::register::path_in;
 use crate::remove::Removal;
 use crate::sweep::sweep;
 use crate::workspace::{Seat, Workspace, Workspaces};
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -133,16 +134,9 @@ pub(crate) fn register_anew(admin: &Path, path: &Path, head: &str) -> io::Result
             fs::remove_file(entry.path())?;
         }
     }
-    let dot_git = path.join(".git");
-    if fs::symlink_metadata(&dot_git).is_ok_and(|meta| meta.is_dir()) {
-        folders::take_away(&dot_git)?;
-    }
-    let line =
-        |begin: &str, path: &Path| [begin.as_bytes(), path.as_os_str().as_bytes(), b"\n"].concat();
-    // Without this file the folder would be nobody's after a crash.
-    replace(&dot_git, &path.join(".git-draft"), &line("gitdir: ", admin))?;
+    name_repository(path, admin)?;
     let contents = [
-        line("", &dot_git),
+        line("", &path.join(".git")),
         b"../..\n".to_vec(),
         format!("{head}\n").into_bytes(),
     ];
@@ -150,6 +144,27 @@ pub(crate) fn register_anew(admin: &Path, path: &Path, head: &str) -> io::Result
         replace(&admin.join(part), &admin.join("draft"), &content)?;
     }
     Ok(())
+}
+
+/// Writes the file by which a worktree knows its repository, if it does not say so already.
+pub(crate) fn name_repository(path: &Path, admin: &Path) -> io::Result<()> {
+    let dot_git = path.join(".git");
+    let meta = fs::symlink_metadata(&dot_git);
+    if meta.as_ref().is_ok_and(Metadata::is_file)
+        && path_in(&dot_git, "gitdir: ").is_ok_and(|said| said == admin)
+    {
+        return Ok(());
+    }
+    if meta.is_ok_and(|meta| meta.is_dir()) {
+        folders::take_away(&dot_git)?;
+    }
+    // Without this file the folder would be nobody's after a crash.
+    let draft = path.join(".git-draft");
+    replace(&dot_git, &draft, &line("gitdir: ", admin))
+}
+
+fn line(begin: &str, path: &Path) -> Vec<u8> {
+    [begin.as_bytes(), path.as_os_str().as_bytes(), b"\n"].concat()
 }
 
 fn replace(file: &Path, draft: &Path, content: &[u8]) -> io::Result<()> {

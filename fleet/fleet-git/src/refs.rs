@@ -171,7 +171,7 @@ impl Repo {
     ///
     /// Reads the heads themselves: `git worktree list` gives up on a worktree that somebody else is
     /// just making or removing.
-    fn checked_out_at(&self, branch: &BranchName) -> Option<PathBuf> {
+    pub(crate) fn checked_out_at(&self, branch: &BranchName) -> Option<PathBuf> {
         let wanted = format!("ref: {}", full_name(branch));
         let says = |file: PathBuf| {
             let text = std::fs::read_to_string(file).ok()?;

@@ -199,9 +199,18 @@ impl Workspaces {
         drop(lock);
         Made::forget(&self.inner.state, &made.name).at(&self.inner.state)?;
         self.inner.live().remove(&made.name);
-        // Empty folders of the run are nobody's; one in use stays by itself.
-        let _ = fs::remove_dir(&self.inner.folder);
+        self.tidy_up(&made.path);
         Ok(())
+    }
+
+    /// Takes away what is empty of the folders above a worktree; one in use stays by itself. They need not
+    /// be where this run would make them now: its repository may have been moved.
+    pub(crate) fn tidy_up(&self, worktree: &Path) {
+        for folder in worktree.ancestors().skip(1).take(2) {
+            if fs::remove_dir(folder).is_err() {
+                return;
+            }
+        }
     }
 
     /// Whether a commit can still be reached when the folder and its branch are gone: from another

@@ -6,7 +6,7 @@
 //! filters such as LFS), which come back in their converted form. Ignored files are in no snapshot
 //! and are left alone.
 
-use crate::command::{Answer, Call, Purpose};
+use crate::command::{Answer, Call, GitFailure, Purpose};
 use crate::commit::{CommitIntent, CommitPlan, UnixSeconds};
 use crate::error::{At, WorkspaceError};
 use crate::folders;
@@ -54,14 +54,7 @@ impl Workspaces {
         let repo = &self.inner.repo;
         let index = self.private_index(workspace)?;
         let on = |args: &[&str]| self.on(workspace, &index, Purpose::Write, args);
-        let added = on(&["add", "--all", "--ignore-errors"])
-            .accept(&[0, 1])
-            .run()?;
-        let mut left_out = if added.code == 0 {
-            Vec::new()
-        } else {
-            self.differing_from(workspace, &index)?.differing
-        };
+        let mut left_out = self.read_in(workspace, &index)?;
         let last = repo.ref_target(&workspace.snapshot_ref)?;
         let parent = last.clone().unwrap_or_else(|| workspace.base.clone());
         let parent_tree = repo.tree_of(&parent)?;
@@ -72,7 +65,17 @@ impl Workspaces {
                 left_out,
             });
         }
-        let mut tree = TreeId(on(&["write-tree"]).run()?.text());
+        let mut tree = match on(&["write-tree"]).run() {
+            Ok(answer) => TreeId(answer.text()),
+            // What was read in and belonged to no snapshot yet may have been collected as garbage.
+            Err(error) if matches!(error.failure, GitFailure::Exit(_)) => {
+                std::fs::remove_file(&index).at(&index)?;
+                self.private_index(workspace)?;
+                left_out = self.read_in(workspace, &index)?;
+                TreeId(on(&["write-tree"]).run()?.text())
+            }
+            Err(error) => return Err(error.into()),
+        };
         if tree != parent_tree {
             let foreign = self.new_repositories(&parent_tree, &tree)?;
             if !foreign.is_empty() {
@@ -107,6 +110,16 @@ impl Workspaces {
             tree,
             left_out,
         })
+    }
+
+    /// Takes everything that is not ignored into an index; answers what could not be taken in.
+    fn read_in(&self, workspace: &Workspace, index: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let args = ["add", "--all", "--ignore-errors"];
+        let added = self.on(workspace, index, Purpose::Write, &args);
+        match added.accept(&[0, 1]).run()?.code {
+            0 => Ok(Vec::new()),
+            _ => Ok(self.differing_from(workspace, index)?.differing),
+        }
     }
 
     /// Makes the folder equal to a snapshot (or any commit): tracked and untracked files. Ignored
@@ -206,7 +219,8 @@ impl Workspaces {
         }
         let look = index.with_extension("look");
         std::fs::copy(&index, &look).at(&look)?;
-        let args = ["read-tree", "-m", commit.as_str()];
+        // The folder is not asked whether it is as the index has it: how they differ is the question.
+        let args = ["read-tree", "-i", "-m", commit.as_str()];
         self.on(workspace, &look, Purpose::Write, &args).run()?;
         Ok(look)
     }

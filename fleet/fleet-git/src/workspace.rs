@@ -8,6 +8,7 @@ use crate::folders;
 use crate::lock;
 use crate::made::{self, Made, Stage};
 use crate::names;
+use crate::pool;
 use crate::repo::Repo;
 use crate::shared::Shared;
 use engine_core::ids::{AttemptNo, TaskId};
@@ -233,6 +234,8 @@ impl Workspaces {
         if !workspace.admin.is_dir() {
             return Err(gone());
         }
+        // The repository may have been moved, or somebody has been at this file.
+        pool::name_repository(&workspace.path, &workspace.admin).at(path)?;
         // Whoever held it was at work for the process before this one, and ended with it.
         let index = workspace.admin.join("index");
         lock::outlast(&index, lock::OUTLASTED).at(&index)?;

@@ -17,8 +17,16 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new() -> Self {
+        Self::of_files(FILES)
+    }
+
+    pub(crate) fn of_files(count: usize) -> Self {
         let text = "some words of text that an agent may read\n".repeat(50);
-        let paths: Vec<String> = (0..FILES).map(|n| format!("src/{n}.txt")).collect();
+        let path = |n: usize| match n / FILES {
+            0 => format!("src/{n}.txt"),
+            folder => format!("src/{folder}/{n}.txt"),
+        };
+        let paths: Vec<String> = (0..count).map(path).collect();
         let files: Vec<(&str, &str)> = paths.iter().map(|p| (p.as_str(), text.as_str())).collect();
         Self {
             sample: Sample::with_files(&files),

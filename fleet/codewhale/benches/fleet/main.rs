@@ -59,7 +59,21 @@ const ROWS: &[(&str, usize, Row)] = &[
     ("200 readers at once, answers after 1 s", 5, slow_readers),
     ("8 builders, script", 5, builders),
     ("8 builders' git work alone", 5, bare_git),
+    ("16 builders, 2 at once, 20,000 files", 3, pooled),
+    ("that git work alone, pooled", 3, bare_git_pooled),
 ];
+
+/// As many tasks as agents: each gets a worktree of its own.
+const EIGHT: Builders = Builders {
+    tasks: 8,
+    agents: 8,
+};
+/// Eight tasks for each worktree, in a repository where making one is dear.
+const POOLED: Builders = Builders {
+    tasks: 16,
+    agents: 2,
+};
+const LARGE: usize = 20_000;
 
 fn version(rounds: usize) -> Vec<Cost> {
     let ground = Ground::new();
@@ -147,7 +161,7 @@ fn readers_over_http(rounds: usize) -> Vec<Cost> {
 fn builders(rounds: usize) -> Vec<Cost> {
     repeat(rounds, || {
         let ground = Ground::new();
-        let roster = ground.order(&Builders { tasks: 8 }.scripted());
+        let roster = ground.order(&EIGHT.scripted());
         measured(&ground.run(&roster))
     })
 }
@@ -155,7 +169,22 @@ fn builders(rounds: usize) -> Vec<Cost> {
 fn bare_git(rounds: usize) -> Vec<Cost> {
     repeat(rounds, || {
         let ground = Ground::new();
-        measured(&ground.shell(&Builders { tasks: 8 }.by_hand()))
+        measured(&ground.shell(&EIGHT.by_hand()))
+    })
+}
+
+fn pooled(rounds: usize) -> Vec<Cost> {
+    repeat(rounds, || {
+        let ground = Ground::of_files(LARGE);
+        let roster = ground.order(&POOLED.scripted());
+        measured(&ground.run(&roster))
+    })
+}
+
+fn bare_git_pooled(rounds: usize) -> Vec<Cost> {
+    repeat(rounds, || {
+        let ground = Ground::of_files(LARGE);
+        measured(&ground.shell(&POOLED.by_hand_pooled()))
     })
 }
 

@@ -17,6 +17,7 @@ pub(crate) struct Readers {
 /// Tasks that each write one file, which is checked and landed.
 pub(crate) struct Builders {
     pub(crate) tasks: usize,
+    pub(crate) agents: usize,
 }
 
 const SCRIPT: &str = "[provider.here]\nkind = \"scripted\"\nscript = \"turns.jsonl\"\n";
@@ -71,7 +72,7 @@ impl Readers {
 
 impl Builders {
     pub(crate) fn scripted(&self) -> Order {
-        let mut roster = head(self.tasks, SCRIPT);
+        let mut roster = head(self.agents, SCRIPT);
         let mut turns = String::new();
         for task in 0..self.tasks {
             let _ = writeln!(
@@ -109,6 +110,37 @@ for n in $(seq 0 {last}); do
   git worktree remove --force "$TMPDIR/hand/$n"
 done
 "#
+        )
+    }
+
+    /// The same with worktrees that are used again, one for each agent: the next task begins in one
+    /// where the last one has landed.
+    pub(crate) fn by_hand_pooled(&self) -> String {
+        let (lanes, last) = (self.agents - 1, self.tasks - 1);
+        format!(
+            r#"
+git() {{ command git -c core.fsync=all -c gc.auto=0 -c core.hooksPath=/dev/null "$@"; }}
+H="$TMPDIR/hand"
+git worktree add -q -b hand/integration "$H/merge" HEAD
+git worktree add -q --detach "$H/check" HEAD
+for lane in $(seq 0 {lanes}); do git worktree add -q --detach "$H/$lane" HEAD; done
+for lane in $(seq 0 {lanes}); do (
+  cd "$H/$lane"
+  for n in $(seq "$lane" {agents} {last}); do
+    git checkout -q -b "hand/$n" hand/integration; mkdir -p made; echo made > "made/$n.txt"
+    git add -A; git commit -q -m "Make $n"
+    ( flock 9
+      git -C "$H/check" checkout -q --detach "hand/$n"; true
+      git -C "$H/merge" merge -q -m "Merge $n" "hand/$n"
+      git -C "$H/check" checkout -q --detach hand/integration; true
+    ) 9>"$H/lock"
+    git status --porcelain --ignored; git checkout -q --detach; git branch -q -D "hand/$n"; git clean -ffdxq
+  done
+) & done
+wait
+for folder in merge check $(seq 0 {lanes}); do git worktree remove --force "$H/$folder"; done
+"#,
+            agents = self.agents
         )
     }
 }

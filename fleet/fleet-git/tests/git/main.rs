@@ -7,6 +7,7 @@ mod checkouts;
 mod crash;
 mod homeward;
 mod landing;
+mod leavings;
 mod locks;
 mod odd;
 mod opening;

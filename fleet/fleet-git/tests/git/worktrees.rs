@@ -3,7 +3,7 @@
 use crate::place::{FIRST, NOON, Place, listing, task};
 use engine_core::ids::AttemptNo;
 use fleet_core::ids::RunId;
-use fleet_git::{WorkspaceError, Workspaces};
+use fleet_git::{Repo, WorkspaceError, Workspaces};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -327,4 +327,80 @@ fn the_writable_git_paths_are_its_own() {
     let before = fs::read(common.join("logs/HEAD")).unwrap();
     place.commit(workspace.path(), &[("g", "x")], "work");
     assert_eq!(fs::read(common.join("logs/HEAD")).unwrap(), before);
+}
+
+/// A repository that was moved while nobody worked: its worktrees find it again.
+#[test]
+fn a_worktree_is_taken_up_after_its_repository_was_moved() {
+    let place = Place::with_repo();
+    let (workspaces, workspace) = place.workspace();
+    place.write(workspace.path(), &[("f", "work\n")]);
+    let base = workspace.base().clone();
+    let snapshot = workspaces.snapshot(&workspace, "s", NOON).unwrap();
+    drop(workspaces);
+    fs::rename(place.path("R"), place.path("moved")).unwrap();
+    let repo = Repo::discover_in(&place.path("moved"), place.surroundings()).unwrap();
+    let later = Workspaces::new(repo, &place.path("wt"), &RunId("r".into()), &[]);
+    let again = later
+        .resume(&task("one"), FIRST, &base, &snapshot.commit)
+        .unwrap();
+    assert_eq!(again.path(), workspace.path());
+    assert_eq!(place.git(again.path(), &["status", "--porcelain"]), " M f");
+    assert_eq!(
+        later.snapshot(&again, "s", NOON).unwrap().commit,
+        snapshot.commit
+    );
+    fs::write(again.path().join("f"), "1\n2\n3\n").unwrap();
+    later.remove(&again).unwrap();
+    assert_eq!(place.git("moved", &["worktree", "list"]).lines().count(), 1);
+    // Nothing stays of the folders that lay where the repository was before.
+    let rest = fs::read_dir(place.path("wt")).unwrap();
+    assert_eq!(rest.count(), 0);
+}
+
+/// A worktree that somebody moved, edited or took the branch of, while nobody worked.
+#[test]
+fn what_a_person_did_to_a_worktree_is_undone_on_resume() {
+    let check = |meddle: fn(&Place, &Path)| {
+        let place = Place::with_repo();
+        let (workspaces, workspace) = place.workspace();
+        place.write(workspace.path(), &[("f", "work\n"), ("new", "n\n")]);
+        let base = workspace.base().clone();
+        let snapshot = workspaces.snapshot(&workspace, "s", NOON).unwrap();
+        meddle(&place, workspace.path());
+        let later = place.workspaces();
+        let again = later
+            .resume(&task("one"), FIRST, &base, &snapshot.commit)
+            .unwrap();
+        assert_eq!(fs::read(again.path().join("f")).unwrap(), b"work\n");
+        assert_eq!(
+            listing(again.path()).len(),
+            2,
+            "{:?}",
+            listing(again.path())
+        );
+        let kept = later.snapshot(&again, "s", NOON).unwrap();
+        assert_eq!(kept.tree, snapshot.tree);
+        place.git(again.path(), &["status", "--porcelain"]);
+    };
+    check(|_, path| fs::write(path.join("f"), "edited").unwrap());
+    check(|_, path| fs::write(path.join("stray"), "x").unwrap());
+    check(|place, path| fs::rename(path, place.path("elsewhere")).unwrap());
+    check(|_, path| fs::remove_dir_all(path).unwrap());
+    check(|_, path| fs::remove_file(path.join(".git")).unwrap());
+    check(|place, path| {
+        place.git(path, &["checkout", "-q", "--detach"]);
+        place.git("R", &["branch", "-q", "-D", "codewhale/r/t/one/1"]);
+    });
+    check(|place, path| {
+        fs::remove_dir_all(path).unwrap();
+        place.git("R", &["worktree", "prune"]);
+        place.git("R", &["branch", "-q", "-D", "codewhale/r/t/one/1"]);
+    });
+    check(|place, path| drop(place.commit(path, &[("own", "x")], "the person's own")));
+    check(|place, _| {
+        let other = place.commit("R", &[("g", "x")], "other");
+        let moved = ["update-ref", "refs/heads/codewhale/r/t/one/1"];
+        place.git("R", &[&moved[..], &[other.as_str()]].concat());
+    });
 }
