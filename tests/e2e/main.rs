@@ -3,8 +3,8 @@
 
 mod bad_input;
 mod budget;
-mod command_line;
 mod cleaning;
+mod command_line;
 mod conflicts;
 mod crash;
 mod crew;
