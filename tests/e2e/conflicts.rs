@@ -2,6 +2,8 @@
 //! nothing of it lands.
 
 use crate::environment::TestEnvironment;
+use crate::reading::Run;
+use rustix::process::Signal;
 use serde_json::Value;
 use testkit::model_server::{ModelServer, Reply, RequestView};
 
@@ -146,4 +148,37 @@ fn work_in_which_marks_are_left_does_not_land_and_is_kept() {
     assert!(kept.contains("<<<<<<<"), "{kept}");
     let landed = environment.git(&["show", &format!("codewhale/{run}/integration:f")]);
     assert!(!landed.contains("<<<<<<<"), "{landed}");
+}
+
+/// From the moment that the conflict is known until the solved work has landed.
+#[test]
+fn killed_while_a_conflict_is_solved_it_goes_on_and_lands_each_work_once() {
+    type Fits = fn(&Value) -> bool;
+    let moments: [Fits; 4] = [
+        |record| record["type"] == "landing.conflicted",
+        |record| record["type"] == "workspace.ready" && record["attempt"] == 2,
+        |record| record["type"] == "work.committed" && record["attempt"] == 2,
+        |record| record["type"] == "landing.prepared" && record["attempt"] == 2,
+    ];
+    for (at, moment) in moments.into_iter().enumerate() {
+        let server = server("1\nONE and TWO\n3\n");
+        let environment = environment(&server);
+        let mut run = Run::start(&environment, &["fleet", "run", "../roster.toml"]);
+        run.until(moment);
+        run.signal(Signal::KILL);
+        run.end();
+        environment.is_left_by_all();
+        // It may have been faster than the signal.
+        let status = environment.run(&["fleet", "status", "--json"]).exits(0);
+        if status.json()[0]["state"] != "done" {
+            environment.run(&["fleet", "resume"]).exits(0);
+        }
+        let logged = environment.run(&["fleet", "logs", "--json"]).exits(0);
+        let records = logged.json();
+        let landed = of_type(&records, "work.landed");
+        assert_eq!(landed.len(), 2, "moment {at}: {landed:#?}");
+        let id = landed[0]["run"].as_str().expect("an id");
+        let text = environment.git(&["show", &format!("codewhale/{id}/integration:f")]);
+        assert_eq!(text, "1\nONE and TWO\n3", "moment {at}");
+    }
 }

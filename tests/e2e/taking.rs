@@ -235,6 +235,28 @@ fn a_branch_that_is_gone_can_be_replaced_by_another() {
 }
 
 #[test]
+fn work_of_two_tasks_that_end_at_the_same_moment_arrives_together() {
+    let environment = TestEnvironment::new().with_repository();
+    let second = "[[task]]\nid = \"more\"\nrole = \"builder\"\nprompt = \"Add to it.\"\n";
+    environment.write("roster.toml", &format!("{ROSTER}{second}"));
+    let turns = |task: &str, file: &str| {
+        let call = format!(r#"{{"name":"write","arguments":{{"path":"{file}","content":"x\n"}}}}"#);
+        format!(
+            "{{\"task\":\"{task}\",\"turn\":1,\"text\":\"-\",\"calls\":[{call}]}}\n{{\"task\":\"{task}\",\"turn\":2,\"text\":\"Done.\"}}\n"
+        )
+    };
+    let script = turns("change", "one") + &turns("more", "two");
+    environment.write("turns.jsonl", &script);
+    environment
+        .run(&["fleet", "run", "../roster.toml"])
+        .exits(0);
+    land(&environment).exits(0);
+    let names = environment.git(&["ls-tree", "--name-only", "main"]);
+    assert_eq!(names, "README.md\none\ntwo");
+    assert_eq!(environment.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn killed_between_the_merge_and_its_record_the_work_is_found_and_recorded_once() {
     let environment = ran(EDITS);
     commit(&environment, "other", "x\n");

@@ -147,7 +147,7 @@ fn secrets_reach_no_command_no_file_and_no_request() {
         calls(&[
             (
                 "shell",
-                json!({"command": "cat note.txt; { printf sk-test; echo -0001; } >&2"}),
+                json!({"command": "cat note.txt; : > made.txt; { printf sk-test; echo -0001; } >&2"}),
             ),
             ("read", json!({"path": "note.txt"})),
             ("grep", json!({"pattern": "key"})),

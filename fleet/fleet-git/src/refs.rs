@@ -65,7 +65,8 @@ impl Repo {
                 Some(BranchName(branch.to_owned()))
             }));
         };
-        let branch = BranchName(revision.trim_start_matches("refs/heads/").to_owned());
+        let short = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+        let branch = BranchName(short.to_owned());
         // A tag of the same name is what git would take.
         let is_tag = self.ref_target(&format!("refs/tags/{branch}"));
         let is_branch = self.branch_tip(&branch);

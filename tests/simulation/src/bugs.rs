@@ -49,6 +49,12 @@ impl Sim {
             Record::RunOpened(r) if self.has(Bug::ForgetsTheAgentLimit) => {
                 r.plan.limits.agents += 1;
             }
+            Record::WorkCommitted(r) if self.has(Bug::OverlooksMarks) => r.unresolved.clear(),
+            Record::LandingConflicted(r) if self.has(Bug::DropsTheOtherSide) => {
+                if let Some(returned) = &mut r.returned {
+                    returned.marked = returned.commit.clone();
+                }
+            }
             Record::TaskQueued(r) if self.has(Bug::StartsBeforeNeeds) => r.spec.needs.clear(),
             Record::TaskQueued(r) if self.has(Bug::ForgetsReviews) => r.spec.review = None,
             _ => {}

@@ -90,11 +90,15 @@ pub enum Bug {
     ForgetsCompactions,
     /// The end of a task is not read back.
     ForgetsEnds,
+    /// Work in which marks of a conflict are left counts as done.
+    OverlooksMarks,
+    /// Who is to solve a conflict gets its own side only.
+    DropsTheOtherSide,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::ActsTooEarly,
         Self::RepliesTooEarly,
         Self::LosesAcknowledgedLines,
@@ -112,5 +116,7 @@ impl Bug {
         Self::ForgetsInterrupted,
         Self::ForgetsCompactions,
         Self::ForgetsEnds,
+        Self::OverlooksMarks,
+        Self::DropsTheOtherSide,
     ];
 }
