@@ -211,20 +211,16 @@ fn of_several_unfinished_runs_one_must_be_named() {
 }
 
 #[test]
-fn a_run_whose_provider_is_gone_is_left_as_it_is() {
+fn a_run_whose_provider_is_gone_stays_one_to_go_on_with() {
     let server = busy_server();
     let environment = environment(&server);
     let (run, _) = start_busy(&environment, &server);
     run.signal(Signal::INT);
     run.end();
     drop(server);
-    let ledger = || {
-        let logged = environment.run(&["fleet", "logs", "--json"]).exits(0);
-        logged.stdout
-    };
-    let before = ledger();
     environment.run(&["fleet", "resume"]).exits(6);
-    assert_eq!(ledger(), before);
+    let status = environment.run(&["fleet", "status", "--json"]).exits(0);
+    assert_eq!(status.json()[0]["state"], "provider");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub struct Ports {
     pub snapshots: Arc<dyn Snapshots>,
     /// What a person says to it while it works. Whoever sends may drop its end at any time. A text
     /// counts as delivered when it is in a recorded request, not before.
-    pub inbox: mpsc::Receiver<String>,
+    pub inbox: mpsc::UnboundedReceiver<String>,
     /// Who watches its answers come in.
     pub observer: Option<Arc<dyn Observer>>,
 }

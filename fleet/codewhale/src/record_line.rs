@@ -84,6 +84,8 @@ fn said(record: &Record) -> (Tone, String) {
                 format!("{word}{}", why.unwrap_or_default()),
             )
         }
+        Record::TaskRetried(r) => (Tone::Live, retried(r.instructions.as_deref())),
+        Record::TaskTold(r) => (Tone::Live, format!("is told: {}", first_of(&r.text))),
         Record::AttemptStarted(r) => (Tone::Live, format!("attempt {} started", r.attempt)),
         Record::AttemptResumed(r) => (Tone::Live, format!("attempt {} goes on", r.attempt)),
         Record::AttemptFinished(r) => ended(&r.end),
@@ -203,9 +205,20 @@ fn ended(end: &AttemptEnd) -> (Tone, String) {
     }
 }
 
+fn retried(instructions: Option<&str>) -> String {
+    match instructions {
+        Some(text) => format!("is retried: {}", first_of(text)),
+        None => "is retried".to_owned(),
+    }
+}
+
+fn first_of(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
+
 fn first_line(content: &Content) -> String {
     match content {
-        Content::Inline(text) => text.trim().lines().next().unwrap_or_default().to_owned(),
+        Content::Inline(text) => first_of(text).to_owned(),
         Content::Blob(blob) => words::counted(blob.bytes, "byte"),
     }
 }

@@ -124,6 +124,18 @@ impl Runs {
         self.find_unfinished(None)
     }
 
+    /// The run that is meant: by its id or the beginning of it, else the only one at work, else the newest.
+    ///
+    /// # Errors
+    /// When there is none, or several could be meant.
+    pub(crate) fn find_current(&self, given: Option<&str>) -> Result<RunFolder, Report> {
+        let is_managed = |run: &RunFolder| ledger::holder(&run.path).is_some();
+        if given.is_none() && self.all()?.iter().any(is_managed) {
+            return self.find_managed();
+        }
+        self.find(given)
+    }
+
     /// The run to go on with: by its id or the beginning of it, else the newest that is not finished.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::runs::{ReadRun, RunFolder};
 use fleet_core::decide::{Input, Reply, Wish};
 use fleet_runtime::clock::SystemClock;
-use fleet_runtime::socket::{self, Code, Request, Unreachable};
+use fleet_runtime::socket::{self, Code, Refusal, Request, Unreachable};
 use fleet_runtime::unmanaged;
 use ledger::Holder;
 use std::time::Duration;
@@ -43,8 +43,8 @@ pub(crate) fn make(app: &App, run: &RunFolder, wish: &Wish) -> Result<Recorded, 
         };
         match ask(app, run, &holder, &Request::from(wish.clone()))? {
             Asked::Done => return Ok(Recorded::ByManager),
-            Asked::Ending => is_gone(run, &holder),
-            Asked::Refused(report) => return Err(report),
+            Asked::Refused(refusal) if refusal.code == Code::Ending => is_gone(run, &holder),
+            Asked::Refused(refusal) => return Err(refused(run, wish, &refusal)),
             Asked::Unreachable(_) if ledger::holder(&run.path).as_ref() != Some(&holder) => true,
             Asked::Unreachable(error) => return Err(unreachable(run, &holder, &error)),
         };
@@ -56,10 +56,8 @@ pub(crate) fn make(app: &App, run: &RunFolder, wish: &Wish) -> Result<Recorded, 
 pub(crate) enum Asked {
     /// It was done, and is durable.
     Done,
-    /// The manager is about to end.
-    Ending,
     /// It will not be done.
-    Refused(Report),
+    Refused(Refusal),
     /// Nobody answered.
     Unreachable(Unreachable),
 }
@@ -82,8 +80,7 @@ pub(crate) fn ask(
     let answer = runtime.block_on(socket::ask(&folders, &run.path, holder.pid, request));
     Ok(match answer {
         Ok(Ok(())) => Asked::Done,
-        Ok(Err(refusal)) if refusal.code == Code::Ending => Asked::Ending,
-        Ok(Err(refusal)) => Asked::Refused(refused(run, refusal.code, &refusal.message)),
+        Ok(Err(refusal)) => Asked::Refused(refusal),
         Err(error) => Asked::Unreachable(error),
     })
 }
@@ -116,22 +113,21 @@ fn here(run: &RunFolder, wish: &Wish) -> Result<bool, Report> {
         Report::storage(format!("The run `{}` could not be written", run.id)).because(&error)
     };
     match unmanaged::record(store, &tasks, input, &SystemClock).map_err(failed)? {
-        Reply::Declined(decline) => Err(refused(run, Code::Declined, &decline.to_string())),
+        Reply::Declined(decline) => Err(refused(run, wish, &decline.into())),
         _ => Ok(true),
     }
 }
 
-fn refused(run: &RunFolder, code: Code, message: &str) -> Report {
-    let report = Report::usage(format!("The run `{}` refuses: {message}", run.id));
-    match code {
-        Code::NoTask | Code::Declined => report.hint(format!(
-            "`codewhale fleet status {}` shows its tasks",
-            run.id
+fn refused(run: &RunFolder, wish: &Wish, refusal: &Refusal) -> Report {
+    let report = Report::usage(format!("The run `{}` refuses: {refusal}", run.id));
+    let see = format!("`codewhale fleet status {}` shows its tasks", run.id);
+    match (refusal.code, wish) {
+        (Code::Declined, Wish::Tell { task, .. }) => report.hint(format!(
+            "what ended without success can be told something as it is tried again: codewhale fleet retry {task} --instructions TEXT"
         )),
-        Code::Busy => report.hint("try again"),
-        Code::Version => {
-            report.hint("the manager is of another version of codewhale: use that one")
-        }
+        (Code::NoTask | Code::Declined, _) => report.hint(see),
+        (Code::Busy, _) => report.hint("try again"),
+        (Code::Version, _) => report.hint("the manager is of another version of codewhale: use that one"),
         _ => report,
     }
 }

@@ -105,6 +105,10 @@ impl FleetState {
                 let reason = "its manager is gone; `fleet resume` goes on".to_owned();
                 ("stopped", Some(reason), None)
             }
+            RunStatus::Ended(end) if self.unended() > 0 && !end.outcome.is_resumable() => {
+                let reason = "tasks are to be retried; `fleet resume` goes on".to_owned();
+                ("stopped", Some(reason), None)
+            }
             RunStatus::Ended(end) => (end.outcome.word(), end.reason.clone(), Some(end.exit)),
         };
         let at_work = match run.status {

@@ -7,7 +7,7 @@ use crate::world::World;
 use engine_core::ids::{AgentId, TaskId, Tokens};
 use engine_core::message::{Answer, ToolStatus};
 use engine_core::record::Verdict;
-use fleet_core::record::Record;
+use fleet_core::record::{EndState, Record};
 use fleet_core::state::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,7 +99,8 @@ impl Sim {
                     "{agent} was started {times} times by {most} managers"
                 ));
             }
-            if agent.attempt.0 > self.opened.plan.limits.attempts {
+            let most = self.opened.plan.limits.attempts;
+            if agent.attempt.0 > most && agent.attempt.0 > most * (1 + self.retries(&agent.task)) {
                 return Err(format!("{agent} is one attempt too many"));
             }
         }
@@ -150,13 +151,19 @@ impl Sim {
         self.disk.lines().iter().flat_map(|line| &line.records)
     }
 
+    /// Each task ends once, unless a person has it tried again: that and what was skipped ends anew.
     fn check_ends_once(&self) -> Result<(), String> {
-        let mut ended = BTreeSet::new();
+        let mut ended = BTreeMap::new();
         for record in self.records() {
-            if let Record::TaskEnded(r) = record
-                && !ended.insert(&r.task)
-            {
-                return Err(format!("`{}` ended twice", r.task));
+            match record {
+                Record::TaskEnded(r) if ended.insert(&r.task, r.state).is_some() => {
+                    return Err(format!("`{}` ended twice", r.task));
+                }
+                Record::TaskRetried(r) => {
+                    ended.remove(&r.task);
+                    ended.retain(|_, state| *state != EndState::Skipped);
+                }
+                _ => {}
             }
         }
         Ok(())

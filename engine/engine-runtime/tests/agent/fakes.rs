@@ -334,9 +334,9 @@ impl Bench {
         tools: Arc<dyn Tools>,
         told: &[&str],
     ) -> impl Future<Output = Result<AgentOutcome, JournalClosed>> + Send + use<> {
-        let (sender, inbox) = mpsc::channel(16);
+        let (sender, inbox) = mpsc::unbounded_channel();
         for text in told {
-            sender.try_send((*text).to_owned()).unwrap();
+            sender.send((*text).to_owned()).unwrap();
         }
         let ports = Ports {
             model,

@@ -117,6 +117,8 @@ impl<'a> Screen<'a> {
 fn detail_of(record: &Record) -> Detail {
     match record {
         Record::TaskEnded(_)
+        | Record::TaskRetried(_)
+        | Record::TaskTold(_)
         | Record::ModelFailed(_)
         | Record::LandingConflicted(_)
         | Record::ReviewGiven(_) => Detail::Ends,

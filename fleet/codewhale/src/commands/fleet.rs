@@ -8,8 +8,10 @@ mod inspect;
 mod land;
 mod list;
 mod logs;
+mod message;
 mod reject;
 mod resume;
+mod retry;
 mod run;
 mod schema;
 mod status;
@@ -41,6 +43,8 @@ pub(crate) enum Fleet {
     Stop(stop::Stop),
     Land(land::Land),
     Reject(reject::Reject),
+    Retry(retry::Retry),
+    Message(message::Message),
     Clean(clean::Clean),
 }
 
@@ -58,7 +62,12 @@ impl Fleet {
             Self::Land(command) => command.format(),
             Self::Reject(command) => command.format(),
             Self::Resume(command) => command.format(),
-            Self::Diff(_) | Self::Stop(_) | Self::Init(_) | Self::Schema(_) => Format::Text,
+            Self::Diff(_)
+            | Self::Stop(_)
+            | Self::Retry(_)
+            | Self::Message(_)
+            | Self::Init(_)
+            | Self::Schema(_) => Format::Text,
         }
     }
 
@@ -79,6 +88,8 @@ impl Fleet {
             Self::Inspect(command) => command.run(app),
             Self::Diff(command) => command.run(app),
             Self::Stop(command) => command.run(app),
+            Self::Retry(command) => command.run(app),
+            Self::Message(command) => command.run(app),
             Self::Clean(command) => command.run(app),
             Self::Land(command) => command.run(app),
             Self::Reject(command) => command.run(app),

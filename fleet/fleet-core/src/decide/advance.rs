@@ -36,8 +36,7 @@ impl FleetState {
     #[must_use]
     pub fn conclude(&self) -> Option<Vec<Record>> {
         let run = self.run()?;
-        let is_over = matches!(&run.status, RunStatus::Ended(end) if !end.outcome.is_resumable());
-        if is_over || self.ordered() < run.task_count {
+        if !self.is_unfinished() || self.ordered() < run.task_count {
             return None;
         }
         let mut ends = self.attend();
@@ -88,7 +87,8 @@ impl FleetState {
                 role: task.spec.review.clone()?,
                 prompt: format!(
                     "Review the work on task `{}`. What was asked:\n\n{}",
-                    task.spec.id, task.spec.prompt
+                    task.spec.id,
+                    task.asked()
                 ),
                 needs: Vec::new(),
                 check: Vec::new(),

@@ -16,7 +16,7 @@ pub use admit::Ask;
 pub use advance::exit_of;
 use engine_core::ids::{AgentId, TaskId, Tokens};
 use engine_core::record::{AgentRecord, Billed};
-pub use wish::{Decline, Wish};
+pub use wish::{Decline, TEXT_MAX_BYTES, Wish};
 
 /// What reaches the manager.
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 
 mod large;
 mod run;
+mod wish;
 mod work;
 
 pub use engine_core::record::{
@@ -11,6 +12,7 @@ pub use engine_core::record::{
 };
 pub(crate) use large::move_text;
 pub use run::{RunEnded, RunLanded, RunOpened, RunOutcome, RunRejected, RunResumed};
+pub use wish::{TaskRetried, TaskTold};
 pub use work::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
     EndState, LandingConflicted, LandingPrepared, ReturnedWork, ReviewOf, TaskEnded, TaskQueued,
@@ -92,6 +94,8 @@ records! {
     "run.rejected" => RunRejected(RunRejected),
     "task.queued" => TaskQueued(Box<TaskQueued>),
     "task.ended" => TaskEnded(TaskEnded),
+    "task.retried" => TaskRetried(TaskRetried),
+    "task.told" => TaskTold(TaskTold),
     "attempt.started" => AttemptStarted(AttemptStarted),
     "attempt.resumed" => AttemptResumed(AttemptResumed),
     "attempt.finished" => AttemptFinished(AttemptFinished),
@@ -138,6 +142,8 @@ impl Record {
             | Self::RunRejected(_) => None,
             Self::TaskQueued(r) => Some(&r.spec.id),
             Self::TaskEnded(r) => Some(&r.task),
+            Self::TaskRetried(r) => Some(&r.task),
+            Self::TaskTold(r) => Some(&r.task),
             Self::AttemptStarted(r) => Some(&r.task),
             Self::AttemptResumed(r) => Some(&r.task),
             Self::AttemptFinished(r) => Some(&r.task),

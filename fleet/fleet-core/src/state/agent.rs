@@ -14,6 +14,7 @@ impl FleetState {
     pub(super) fn apply_agent_record(&mut self, ix: TaskIx, record: &Record) {
         match record {
             Record::ModelRequested(r) => {
+                self.note_heard(ix, &r.told);
                 self.account.reserve(r.reserved);
                 self.tasks[ix.at()].account.reserve(r.reserved);
                 self.with_attempt(ix, |attempt| {

@@ -51,7 +51,10 @@ impl FleetState {
         let task = &mut self.tasks[ix.at()];
         task.started_at.get_or_insert(stamp.at);
         task.next_from = None;
+        let told = task.told.len();
         task.attempt = Some(Attempt {
+            told_before: told,
+            heard: told,
             no: record.attempt,
             base: record.base.clone(),
             start: record.start.clone(),
@@ -298,7 +301,7 @@ impl FleetState {
             source,
             text,
         });
-        if no.0 < allowed {
+        if no.0 - task.attempts_before < allowed {
             self.make_ready(ix, Urgency::Retry);
         } else {
             self.close(ix, end, Some(reason.to_owned()), None);

@@ -70,8 +70,8 @@ impl FleetState {
             (Record::RunLanded(r), Some(_)) => return self.check_landed(r),
             (Record::RunRejected(_), Some(_)) => return self.check_rejected(),
             (_, Some(run)) => {
-                if let RunStatus::Ended(end) = &run.status
-                    && !(end.outcome.is_resumable() && self.may_follow_stop(record))
+                if let RunStatus::Ended(_) = &run.status
+                    && !self.may_follow_end(record)
                 {
                     return Err(Misfit::Run("ended"));
                 }
@@ -92,16 +92,18 @@ impl FleetState {
         }
     }
 
-    /// What may be stated of a stopped run while nobody manages it: that a person cancelled a task, what
-    /// follows from it, and that nothing is left.
-    fn may_follow_stop(&self, record: &Record) -> bool {
+    /// What may be stated behind the end of a run while nobody manages it: what a person asked for, what
+    /// follows from it, and that nothing is left. Of a run that is over only that a task is retried.
+    fn may_follow_end(&self, record: &Record) -> bool {
         match record {
+            Record::TaskRetried(_) => true,
+            Record::TaskTold(_) => self.is_unfinished(),
             Record::TaskEnded(r) => {
                 let task = self.find(&r.task).map(|(_, task)| task);
                 let is_decided = task.is_some_and(|task| matches!(task.phase, Phase::Closing(_)));
-                is_decided || r.state == EndState::Cancelled
+                self.is_unfinished() && (is_decided || r.state == EndState::Cancelled)
             }
-            Record::RunEnded(_) => self.unended() == 0,
+            Record::RunEnded(_) => self.is_unfinished() && self.unended() == 0,
             _ => false,
         }
     }
@@ -166,8 +168,11 @@ fn check_task(task: &Task, record: &Record) -> Result<(), Misfit> {
         same_attempt(AttemptNo(task.attempt_no().0 + 1), r.attempt)?;
         return wants(task, matches!(task.phase, P::Ready));
     }
-    if let Record::TaskEnded(r) = record {
-        return wants(task, may_end(task, r));
+    match record {
+        Record::TaskEnded(r) => return wants(task, may_end(task, r)),
+        Record::TaskRetried(_) => return wants(task, may_be_retried(task)),
+        Record::TaskTold(_) => return wants(task, listens(task)),
+        _ => {}
     }
     let attempt = task
         .attempt
@@ -203,6 +208,8 @@ fn check_task(task: &Task, record: &Record) -> Result<(), Misfit> {
         | Record::RunRejected(_)
         | Record::TaskQueued(_)
         | Record::TaskEnded(_)
+        | Record::TaskRetried(_)
+        | Record::TaskTold(_)
         | Record::AttemptStarted(_) => false,
     };
     wants(task, fits)?;
@@ -227,6 +234,23 @@ fn may_end(task: &Task, record: &TaskEnded) -> bool {
         Phase::Closing(closing) if closing.state == record.state => true,
         _ => matches!(record.state, EndState::Failed | EndState::Cancelled),
     }
+}
+
+/// Only what ended without success is tried again, and a review only with the work it is about.
+fn may_be_retried(task: &Task) -> bool {
+    task.review_of.is_none() && matches!(&task.phase, Phase::Ended(end) if !end.is_success())
+}
+
+/// Something can be said to a task until its agent is done.
+pub(crate) fn listens(task: &Task) -> bool {
+    matches!(
+        task.phase,
+        Phase::Waiting { .. }
+            | Phase::Ready
+            | Phase::Preparing
+            | Phase::Working
+            | Phase::Interrupted
+    )
 }
 
 fn wants(task: &Task, fits: bool) -> Result<(), Misfit> {
@@ -271,6 +295,8 @@ fn attempt_of(record: &Record) -> Option<AttemptNo> {
         | Record::RunRejected(_)
         | Record::TaskQueued(_)
         | Record::TaskEnded(_)
+        | Record::TaskRetried(_)
+        | Record::TaskTold(_)
         | Record::AttemptStarted(_) => None,
     }
 }

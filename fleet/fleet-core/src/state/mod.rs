@@ -8,7 +8,9 @@ mod queue;
 mod returned;
 mod run;
 mod task;
+mod wish;
 
+pub(crate) use legal::listens;
 pub use legal::{IllegalRecord, Misfit};
 pub use run::{Run, RunStatus, Taken};
 pub use task::{
@@ -133,6 +135,8 @@ impl FleetState {
             Record::RunRejected(r) => self.on_run_rejected(r),
             Record::TaskQueued(r) => self.on_queued(r),
             Record::TaskEnded(r) => self.on_task_ended(stamp, r),
+            Record::TaskRetried(r) => self.on_retried(r),
+            Record::TaskTold(r) => self.on_told(r),
             other => self.apply_to_attempt(stamp, other),
         }
         Ok(())
@@ -141,18 +145,9 @@ impl FleetState {
     fn on_queued(&mut self, record: &TaskQueued) {
         let ix = TaskIx(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX));
         let spec = &record.spec;
-        let mut unmet = 0;
-        let mut blocked = None;
         for need in &spec.needs {
             let needed = self.by_id[need];
-            match &self.tasks[needed.at()].phase {
-                Phase::Ended(end) if end.is_success() => {}
-                Phase::Ended(_) => blocked = Some(self.blocker(needed)),
-                _ => {
-                    unmet += 1;
-                    self.tasks[needed.at()].dependents.push(ix);
-                }
-            }
+            self.tasks[needed.at()].dependents.push(ix);
         }
         let access = self
             .run
@@ -164,8 +159,10 @@ impl FleetState {
             spec: spec.clone(),
             access,
             review_of: record.review_of.clone(),
-            phase: Phase::Waiting { unmet },
+            phase: Phase::Waiting { unmet: 0 },
             attempt: None,
+            told: Vec::new(),
+            attempts_before: 0,
             findings: Vec::new(),
             next_from: None,
             result: None,
@@ -186,17 +183,31 @@ impl FleetState {
         } else {
             self.ordered += 1;
         }
+        let urgency = match record.review_of {
+            Some(_) => Urgency::Review,
+            None => Urgency::First,
+        };
+        self.await_needs(ix, urgency);
+    }
+
+    /// A task waits for what it needs, or for a slot, or is in vain.
+    fn await_needs(&mut self, ix: TaskIx, urgency: Urgency) {
+        let mut unmet = 0;
+        let mut blocked = None;
+        for need in &self.tasks[ix.at()].spec.needs {
+            let needed = self.by_id[need];
+            match &self.tasks[needed.at()].phase {
+                Phase::Ended(end) if end.is_success() => {}
+                Phase::Ended(_) => blocked = Some(self.blocker(needed)),
+                _ => unmet += 1,
+            }
+        }
         if let Some(blocker) = blocked {
             self.close(ix, EndState::Skipped, None, Some(blocker));
         } else if unmet == 0 {
-            self.make_ready(
-                ix,
-                if record.review_of.is_some() {
-                    Urgency::Review
-                } else {
-                    Urgency::First
-                },
-            );
+            self.make_ready(ix, urgency);
+        } else {
+            self.set_phase(ix, Phase::Waiting { unmet });
         }
     }
 
@@ -216,7 +227,7 @@ impl FleetState {
         task.ended_at = Some(stamp.at);
         task.reason.clone_from(&record.reason);
         task.blocked_by.clone_from(&record.blocked_by);
-        for dependent in std::mem::take(&mut task.dependents) {
+        for dependent in task.dependents.clone() {
             self.on_need_ended(dependent, ix, record.state);
         }
         if let Some(review) = self.tasks[ix.at()].review_of.clone() {

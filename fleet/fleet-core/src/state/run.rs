@@ -138,7 +138,7 @@ impl FleetState {
         match self.run.as_ref().map(|run| &run.status) {
             None => false,
             Some(RunStatus::Open) => true,
-            Some(RunStatus::Ended(end)) => end.outcome.is_resumable(),
+            Some(RunStatus::Ended(end)) => end.outcome.is_resumable() || self.unended() > 0,
         }
     }
 }

@@ -149,6 +149,10 @@ pub struct Attempt {
     pub activity: Option<String>,
     /// When its agent finished. Dates its commit, so that the commit's id is known beforehand.
     pub finished_at: Option<Timestamp>,
+    /// How many of the things said to its task its first message holds.
+    pub told_before: usize,
+    /// How many of them it has heard.
+    pub heard: usize,
     /// The verdict given, by a reviewer.
     pub verdict: Option<(Verdict, Content)>,
     /// The commit of its work.
@@ -194,6 +198,10 @@ pub struct Task {
     pub phase: Phase,
     /// Its newest attempt.
     pub attempt: Option<Attempt>,
+    /// What a person said to whoever works on it, in order.
+    pub told: Vec<String>,
+    /// Attempts before the newest retry, which do not count against the limit any more.
+    pub(crate) attempts_before: u32,
     /// What earlier attempts taught.
     pub findings: Vec<Finding>,
     /// Where the next attempt starts, when not at the base: base and start.
@@ -202,7 +210,7 @@ pub struct Task {
     pub result: Option<Content>,
     /// Its tokens.
     pub account: Account,
-    /// Who waits for it.
+    /// Who needs it.
     pub(crate) dependents: Vec<TaskIx>,
     /// When its first attempt started.
     pub started_at: Option<Timestamp>,

@@ -7,7 +7,7 @@ use crate::owed::EffectKind;
 use crate::record::{
     AttemptEnd, AttemptFinished, AttemptResumed, AttemptStarted, CheckFinished, CheckStage,
     LandingConflicted, LandingPrepared, RunEnded, RunLanded, RunOutcome, RunRejected, RunResumed,
-    WorkCommitted, WorkLanded, WorkUnchanged, WorkspaceReady,
+    TaskRetried, TaskTold, WorkCommitted, WorkLanded, WorkUnchanged, WorkspaceReady,
 };
 use crate::testing::{Bench, finished, task};
 use engine_core::content::Content;
@@ -214,10 +214,20 @@ fn landing_samples(attempt: AttemptNo) -> Vec<Record> {
         }
         .into(),
         TaskEnded {
-            task,
+            task: task.clone(),
             state: EndState::Cancelled,
             reason: None,
             blocked_by: None,
+        }
+        .into(),
+        TaskRetried {
+            task: task.clone(),
+            instructions: None,
+        }
+        .into(),
+        TaskTold {
+            task,
+            text: "x".into(),
         }
         .into(),
     ]
@@ -278,12 +288,15 @@ fn check(state: &FleetState, expected: &[&str]) {
 }
 
 #[test]
-fn a_waiting_task_can_only_fail() {
+fn a_waiting_task_can_only_fail_and_be_told() {
     let bench = Bench::new(
         vec![task("a", "scout", &[]), task("t", "scout", &["a"])],
         |_| {},
     );
-    check(&bench.state, &["task.ended failed", "task.ended cancelled"]);
+    check(
+        &bench.state,
+        &["task.ended failed", "task.ended cancelled", "task.told"],
+    );
 }
 
 #[test]
@@ -295,6 +308,7 @@ fn a_ready_task_can_start_its_first_attempt() {
             "attempt.started",
             "task.ended failed",
             "task.ended cancelled",
+            "task.told",
         ],
     );
 }
@@ -308,6 +322,7 @@ fn an_attempt_gets_its_workspace_before_anything_else() {
             "workspace.ready",
             "task.ended failed",
             "task.ended cancelled",
+            "task.told",
         ],
     );
 }
@@ -326,6 +341,7 @@ fn a_working_agent_has_at_most_one_request_under_way() {
         "attempt.finished",
         "task.ended failed",
         "task.ended cancelled",
+        "task.told",
     ];
     let with = |answers: &[&'static str]| [answers, &always, &ends].concat();
     check(&bench.state, &with(&["model.requested"]));
@@ -351,6 +367,7 @@ fn an_interrupted_attempt_can_only_be_resumed_and_its_lost_request_stated() {
             "attempt.resumed",
             "task.ended failed",
             "task.ended cancelled",
+            "task.told",
         ],
     );
 }
@@ -417,7 +434,7 @@ fn a_stopped_run_can_be_resumed_and_what_is_left_of_it_cancelled() {
         }
         .into(),
     ]);
-    check(&bench.state, &["task.ended cancelled"]);
+    check(&bench.state, &["task.ended cancelled", "task.told"]);
     assert!(bench.state.owed().next().is_none());
     let resumed = Record::from(RunResumed {
         version: "0".into(),
@@ -436,10 +453,10 @@ fn another_attempt_than_the_newest_is_refused_in_every_phase() {
         |phase| *phase == Phase::Landing,
         |phase| *phase == Phase::Moving,
     ] {
-        assert_eq!(
-            legal(&bench(until).state, two),
-            ["task.ended failed", "task.ended cancelled"]
-        );
+        let mut other = legal(&bench(until).state, two);
+        // What concerns the task, not an attempt at it.
+        other.retain(|name| !name.starts_with("task."));
+        assert_eq!(other, [""; 0]);
     }
 }
 
@@ -461,16 +478,16 @@ fn a_refused_record_names_itself_and_changes_nothing() {
 }
 
 #[test]
-fn nothing_follows_the_end_of_a_run_that_cannot_be_resumed() {
-    let mut bench = bench(|phase| *phase == Phase::Working);
-    bench.line(vec![
-        RunEnded {
-            outcome: RunOutcome::Failed,
-            exit: 1,
-            reason: None,
-        }
-        .into(),
-    ]);
+fn nothing_follows_the_end_of_a_run_that_is_over_but_a_retry() {
+    let fails = |_: &_| AttemptEnd::Failed {
+        kind: "k".into(),
+        message: "m".into(),
+    };
+    let mut bench = Bench::new(vec![task("t", "scout", &[])], |_| {});
+    bench.play(fails);
+    check(&bench.state, &["task.retried"]);
+    let mut bench = Bench::new(vec![task("t", "scout", &[])], |_| {});
+    bench.play(|_| finished());
     check(&bench.state, &[]);
 }
 

@@ -58,6 +58,7 @@ impl Inner {
         cancel: CancellationToken,
     ) -> AttemptEnd {
         let history = std::mem::take(&mut job.history);
+        let inbox = std::mem::replace(&mut job.inbox, mpsc::unbounded_channel().1);
         let hands = Arc::clone(&self);
         let made = tokio::task::spawn_blocking(move || hands.equip(&job, history)).await;
         let equipped =
@@ -76,8 +77,6 @@ impl Inner {
             spec.max_output = spec.max_output.min(most);
         }
         let tools = Arc::new(equipped.tools);
-        // Nobody can speak to an agent of a fleet yet: the sender is gone from the start.
-        let (_, inbox) = mpsc::channel(1);
         let ports = Ports {
             model: Arc::clone(model),
             tools: Arc::<Toolbox>::clone(&tools),

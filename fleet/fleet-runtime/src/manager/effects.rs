@@ -1,7 +1,7 @@
 //! The effects under way: which are owed but not yet announced, which run, which are to end. Never
 //! decides what is owed.
 
-use super::job::{Job, job_of};
+use super::job::{AgentJob, Job, job_of};
 use crate::hands::Hands;
 use crate::history::Histories;
 use crate::mailbox::Mailbox;
@@ -37,6 +37,8 @@ struct UnderWay {
     cancel: CancellationToken,
     /// `None` until its announcement is durable.
     running: Option<AbortHandle>,
+    /// Where an agent hears what a person says.
+    ear: Option<mpsc::UnboundedSender<String>>,
 }
 
 impl Effects {
@@ -63,12 +65,17 @@ impl Effects {
             if known {
                 continue;
             }
-            let Some(job) = job_of(state, effect, histories) else {
+            let Some(mut job) = job_of(state, effect, histories) else {
                 tracing::error!(?effect, "an owed effect lacks what it takes");
                 continue;
             };
+            let ear = match &mut job {
+                Job::RunAgent(job) => Some(ear_of(job, state.task(effect.task).unheard())),
+                _ => None,
+            };
             self.announced.push_back((announced_by, effect, job));
             let next = UnderWay {
+                ear,
                 effect,
                 cancel: CancellationToken::new(),
                 running: None,
@@ -87,6 +94,18 @@ impl Effects {
             if let Some(before) = self.under_way.remove(&task) {
                 self.leave(before);
             }
+        }
+    }
+
+    /// Says something to the agent of a task. One that is not at work yet finds it in the state.
+    pub(super) fn tell(&self, task: TaskIx, text: String) {
+        if let Some(ear) = self
+            .under_way
+            .get(&task)
+            .and_then(|known| known.ear.as_ref())
+        {
+            // An agent that has just ended hears nothing any more.
+            let _ = ear.send(text);
         }
     }
 
@@ -180,6 +199,16 @@ impl Effects {
     pub(super) fn is_idle(&self) -> bool {
         self.leaving.is_empty() && self.under_way.values().all(|known| known.running.is_none())
     }
+}
+
+/// Opens the ear of an agent; what it has not heard yet lies in it already.
+fn ear_of(job: &mut AgentJob, unheard: &[String]) -> mpsc::UnboundedSender<String> {
+    let (ear, inbox) = mpsc::unbounded_channel();
+    job.inbox = inbox;
+    for text in unheard {
+        let _ = ear.send(text.clone());
+    }
+    ear
 }
 
 /// A panic in one effect fails that attempt or task, never the run.

@@ -10,9 +10,10 @@ use fleet_core::record::{CheckStage, ReviewOf};
 use fleet_core::spec::{RoleSpec, TaskSpec, WorkspaceSpec};
 use fleet_core::state::{Attempt, Finding, FindingSource, FleetState, Run, Task};
 use fleet_core::time::Timestamp;
+use tokio::sync::mpsc;
 
 /// Work for the hands of the manager.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Job {
     /// Make or find an attempt's folder. Answered by `workspace.ready`.
     PrepareWorkspace(PrepareJob),
@@ -62,7 +63,7 @@ pub struct PrepareJob {
 }
 
 /// See [`Job::RunAgent`].
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct AgentJob {
     /// Whose attempt.
     pub agent: AgentId,
@@ -88,6 +89,8 @@ pub struct AgentJob {
     pub start: Option<CommitId>,
     /// What it had last kept.
     pub snapshot: Option<(CommitId, TreeId)>,
+    /// What a person says to it from here on, and what it has not heard yet. Closed when nobody can.
+    pub inbox: mpsc::UnboundedReceiver<String>,
     /// What it had said and done under earlier managers.
     pub history: Vec<AgentRecord>,
     /// Results of what it needs.
@@ -298,12 +301,17 @@ fn agent_job(
         steps: run.plan.limits.steps,
         goal: run.plan.goal.clone(),
         workspace: run.plan.workspace.clone(),
-        task: task.spec.clone(),
+        task: TaskSpec {
+            prompt: task.asked(),
+            ..task.spec.clone()
+        },
         role: run.plan.roles.get(&task.spec.role)?.clone(),
         path: attempt.path.clone()?,
         branch: attempt.branch.clone(),
         start: attempt.start.clone(),
         snapshot: attempt.snapshot.clone(),
+        // Until its manager opens it.
+        inbox: mpsc::unbounded_channel().1,
         history,
         needs,
         findings: task.findings.clone(),

@@ -20,7 +20,7 @@ use crate::mailbox::{Letter, Mailbox};
 use crate::socket::{Folders, Server};
 use crate::store::{DurableLines, Store, Told, stamp_of};
 use effects::Effects;
-use fleet_core::decide::{Ask, Decline, Input, Reply, decide};
+use fleet_core::decide::{Ask, Decline, Input, Reply, Wish, decide};
 use fleet_core::record::{Record, RunEnded, RunOpened};
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, IllegalRecord, RunStatus};
@@ -335,7 +335,17 @@ impl Manager {
             Input::Admit(ask) => Some(ask.clone()),
             _ => None,
         };
+        let told = match &input {
+            Input::Wish(Wish::Tell { task, text }) => Some((task.clone(), text.clone())),
+            _ => None,
+        };
         let answer = self.input(input)?;
+        if let (Some((task, text)), Reply::Accepted) = (told, &answer)
+            && let Some((ix, _)) = self.state.find(&task)
+        {
+            // It may act on it before the line is durable: whatever it sends stands in a later one.
+            self.effects.tell(ix, text);
+        }
         if let Reply::Late(misfit) = &answer {
             tracing::warn!(%misfit, "an input came too late and is not recorded");
         }

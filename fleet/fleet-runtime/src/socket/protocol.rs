@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The version of these lines. A change that an older side would misread raises it.
 pub const VERSION: u64 = 1;
 /// Longest line, its line feed included.
-pub const LINE_MAX_BYTES: usize = 64 * 1024;
+pub const LINE_MAX_BYTES: usize = 128 * 1024;
 
 /// What another process asks of a run at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,23 @@ pub enum Request {
     },
     /// End everything for good that is not over.
     CancelAll {},
+    /// Try a task again that ended without success.
+    Retry {
+        /// Which.
+        task: TaskId,
+        /// What the person adds to what was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<String>,
+    },
+    /// Try everything again that failed, was in conflict, or ran into a cap.
+    RetryFailed {},
+    /// Say something to whoever works on a task.
+    Tell {
+        /// Which.
+        task: TaskId,
+        /// What.
+        text: String,
+    },
 }
 
 /// Why a request was not carried out, for programs.
@@ -85,6 +102,9 @@ impl Request {
             Self::Stop {} => None,
             Self::Cancel { task } => Some(Wish::Cancel { task }),
             Self::CancelAll {} => Some(Wish::CancelAll),
+            Self::Retry { task, instructions } => Some(Wish::Retry { task, instructions }),
+            Self::RetryFailed {} => Some(Wish::RetryFailed),
+            Self::Tell { task, text } => Some(Wish::Tell { task, text }),
         }
     }
 
@@ -122,23 +142,29 @@ impl From<Wish> for Request {
         match wish {
             Wish::Cancel { task } => Self::Cancel { task },
             Wish::CancelAll => Self::CancelAll {},
+            Wish::Retry { task, instructions } => Self::Retry { task, instructions },
+            Wish::RetryFailed => Self::RetryFailed {},
+            Wish::Tell { task, text } => Self::Tell { task, text },
         }
     }
 }
 
-/// What the manager's reply means to whoever asked.
-pub(super) fn answer_of(reply: &Reply) -> Result<(), Refusal> {
-    let declined = |decline: &Decline| {
+impl From<Decline> for Refusal {
+    fn from(decline: Decline) -> Self {
         let code = match decline {
             Decline::NoTask(_) => Code::NoTask,
             Decline::RunEnded => Code::Ending,
             _ => Code::Declined,
         };
-        Err(Refusal::new(code, decline.to_string()))
-    };
+        Self::new(code, decline.to_string())
+    }
+}
+
+/// What the manager's reply means to whoever asked.
+pub(super) fn answer_of(reply: Reply) -> Result<(), Refusal> {
     match reply {
         Reply::Accepted => Ok(()),
-        Reply::Declined(decline) => declined(decline),
+        Reply::Declined(decline) => Err(decline.into()),
         Reply::Late(misfit) => Err(Refusal::new(Code::Declined, misfit.to_string())),
         Reply::Granted { .. } | Reply::Wait | Reply::Refused { .. } => Err(Refusal::new(
             Code::Declined,

@@ -167,5 +167,5 @@ async fn answer(line: &[u8], mailbox: &Mailbox) -> Result<(), Refusal> {
         return Ok(());
     };
     let reply = mailbox.send(Input::Wish(wish)).await.map_err(ending)?;
-    answer_of(&reply)
+    answer_of(reply)
 }

@@ -8,6 +8,8 @@ use crate::launch::{self, Ground, Models};
 use crate::report::Report;
 use crate::repository;
 use crate::runs::{self, ReadRun, Runs};
+use crate::wishes;
+use fleet_core::decide::Wish;
 use fleet_core::spec::{RunSpec, Site};
 use std::path::Path;
 
@@ -16,12 +18,16 @@ use std::path::Path;
 /// Nothing that was recorded is paid for or done twice. The run keeps the roster it started with.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  codewhale fleet resume            the only unfinished run of this repository\n  codewhale fleet resume docs-26"
+    after_help = "Examples:\n  codewhale fleet resume            the only unfinished run of this repository\n  codewhale fleet resume docs-26\n  codewhale fleet resume --retry-failed"
 )]
 pub(crate) struct Resume {
     /// Id of the run, or the beginning of it [default: the only unfinished one]
     #[arg(value_name = "RUN")]
     run: Option<String>,
+    /// Try everything again that failed, was in conflict, or ran into a cap; also of a run that has ended,
+    /// the newest when none is named
+    #[arg(long)]
+    retry_failed: bool,
     #[command(flatten)]
     json: JsonOption,
 }
@@ -38,9 +44,19 @@ impl Resume {
     /// When there is nothing to go on with, another process holds it, its ledger is damaged, or the
     /// manager could not go on.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let run = ReadRun::of(Runs::of(app)?.find_unfinished(self.run.as_deref())?);
+        let runs = Runs::of(app)?;
+        let found = if self.retry_failed {
+            let run = runs.find(self.run.as_deref())?;
+            if let Some(holder) = ledger::holder(&run.path) {
+                return Err(runs::held(&run, &holder));
+            }
+            run
+        } else {
+            runs.find_unfinished(self.run.as_deref())?
+        };
+        let run = ReadRun::of(found.clone());
         let folder = run.folder.path.clone();
-        let (plan, place) = unfinished(run)?;
+        let (plan, place) = self.unfinished(run)?;
         let models = Models::of(&plan, &app.around)?;
         let runtime = attend::runtime()?;
         let ground = match plan.workspace.site {
@@ -48,6 +64,9 @@ impl Resume {
             Site::Worktrees => Ground::on(&app.around, repository::find(&app.around)?)?,
             Site::Here => ground_of(app, &place)?,
         };
+        if self.retry_failed {
+            wishes::make(app, &found, &Wish::RetryFailed)?;
+        }
         // Taken last: a run that cannot go on yet is left as it is.
         let store = launch::take(&folder)?;
         if let Some(left) = store.left() {
@@ -70,24 +89,24 @@ impl Resume {
         let show = Show::for_format(self.format(), for_people);
         attend::attend(app, runtime, launched, show)
     }
-}
 
-/// The plan of a run that can be gone on with, and the folder that it works on.
-fn unfinished(run: ReadRun) -> Result<(RunSpec, String), Report> {
-    if let Some(damage) = run.damage {
-        return Err(damage);
+    /// The plan of a run that can be gone on with, and the folder that it works on.
+    fn unfinished(&self, run: ReadRun) -> Result<(RunSpec, String), Report> {
+        if let Some(damage) = run.damage {
+            return Err(damage);
+        }
+        if let Some(holder) = &run.manager {
+            return Err(runs::held(&run.folder, holder));
+        }
+        let opened = run.state.run();
+        let opened = opened.ok_or_else(|| runs::not_opened(&run.folder.id))?;
+        if !run.state.is_unfinished() && !self.retry_failed {
+            let id = &run.folder.id;
+            return Err(Report::usage(format!("The run `{id}` is finished"))
+                .hint(format!("see how it ended: codewhale fleet status {id}")));
+        }
+        Ok((opened.plan.clone(), opened.repository.clone()))
     }
-    if let Some(holder) = &run.manager {
-        return Err(runs::held(&run.folder, holder));
-    }
-    let opened = run.state.run();
-    let opened = opened.ok_or_else(|| runs::not_opened(&run.folder.id))?;
-    if !run.state.is_unfinished() {
-        let id = &run.folder.id;
-        return Err(Report::usage(format!("The run `{id}` is finished"))
-            .hint(format!("see how it ended: codewhale fleet status {id}")));
-    }
-    Ok((opened.plan.clone(), opened.repository.clone()))
 }
 
 /// The folder that an agent without a worktree was at work in.

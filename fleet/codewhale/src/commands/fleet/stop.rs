@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::exit::Exit;
 use crate::report::Report;
-use crate::runs::{RunFolder, Runs};
+use crate::runs::Runs;
 use crate::wishes::{self, Asked, Recorded};
 use engine_core::ids::TaskId;
 use fleet_core::decide::Wish;
@@ -42,10 +42,10 @@ impl Stop {
         let runs = Runs::of(app)?;
         match (&self.task, self.for_good) {
             (Some(task), _) => {
-                let task = task.clone();
-                self.cancel(app, &runs, &Wish::Cancel { task })
+                let wish = Wish::Cancel { task: task.clone() };
+                self.cancel(app, &runs, &wish, task.as_str())
             }
-            (None, true) => self.cancel(app, &runs, &Wish::CancelAll),
+            (None, true) => self.cancel(app, &runs, &Wish::CancelAll, "what was not over"),
             (None, false) => self.stop(app, &runs),
         }
     }
@@ -60,7 +60,7 @@ impl Stop {
             return Ok(Exit::Done);
         };
         match wishes::ask(app, &run, &holder, &Request::Stop {})? {
-            Asked::Done | Asked::Ending => {}
+            Asked::Done => {}
             // A manager that cannot be asked hears a signal all the same.
             Asked::Refused(_) | Asked::Unreachable(_) => signal(&holder)?,
         }
@@ -77,26 +77,18 @@ impl Stop {
         Ok(Exit::Done)
     }
 
-    fn cancel(&self, app: &App, runs: &Runs, wish: &Wish) -> Result<Exit, Report> {
-        let run = self.meant(runs)?;
-        let recorded = wishes::make(app, &run, wish)?;
-        let what = match wish {
-            Wish::Cancel { task } => task.to_string(),
-            Wish::CancelAll => "what was not over".to_owned(),
+    fn cancel(&self, app: &App, runs: &Runs, wish: &Wish, what: &str) -> Result<Exit, Report> {
+        // The run at work, else the one that is not finished.
+        let run = match &self.run {
+            Some(given) => runs.find(Some(given))?,
+            None => runs.find_begun()?,
         };
+        let recorded = wishes::make(app, &run, wish)?;
         app.output.line(format!("{}  {what} cancelled", run.id));
         if recorded == Recorded::Here {
             app.output.say("nobody is at work on the run");
         }
         Ok(Exit::Done)
-    }
-
-    /// The run at work, else the one that is not finished.
-    fn meant(&self, runs: &Runs) -> Result<RunFolder, Report> {
-        match &self.run {
-            Some(given) => runs.find(Some(given)),
-            None => runs.find_begun(),
-        }
     }
 }
 
