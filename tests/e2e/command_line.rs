@@ -80,7 +80,7 @@ fn the_manual_has_a_page_for_every_command() {
 fn pages_that_cannot_be_written_are_named() {
     let environment = TestEnvironment::new();
     environment.write("desk/file", "");
-    let ran = environment.run(&["man", "--output", "file"]).exits(2);
+    let ran = environment.run(&["man", "--output", "file"]).exits(8);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("$T/desk/file"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--output"), "{}", ran.stderr);

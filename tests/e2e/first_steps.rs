@@ -76,7 +76,8 @@ fn help_of_a_command_shows_examples() {
     assert_snapshot!(ran.stdout, @"
     Check that everything is here that codewhale needs
 
-    Exits with 0 when fleets can work here. A warning says what would go less well.
+    A warning says what would go less well; what is bad keeps fleets from working. Each comes with what
+    to do about it.
 
     Usage: codewhale doctor [OPTIONS]
 
@@ -116,6 +117,10 @@ fn help_of_a_command_shows_examples() {
     Examples:
       codewhale doctor            look, ask nobody
       codewhale doctor --probe    also ask each provider with a key whether it answers; costs no tokens
+
+    Exit codes:
+      0 usable, warnings or not   2 git, repository or configuration   6 a provider that was asked
+      8 a folder that cannot be used
     ");
 }
 
@@ -208,7 +213,16 @@ fn doctor_finds_a_machine_usable() {
     let names: Vec<&str> = names.filter_map(|check| check["name"].as_str()).collect();
     assert_eq!(
         names,
-        ["git", "repository", "sandbox", "state", "config", "openai"]
+        [
+            "git",
+            "repository",
+            "sandbox",
+            "state",
+            "clock",
+            "locale",
+            "config",
+            "openai"
+        ]
     );
 }
 

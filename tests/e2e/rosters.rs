@@ -277,5 +277,8 @@ fn a_configuration_that_was_asked_for_must_be_there() {
     let ran = environment
         .run(&["config", "show", "--config", "no.toml"])
         .exits(2);
-    assert_snapshot!(ran.stderr, @"  × There is no configuration `$T/desk/no.toml`");
+    assert_snapshot!(ran.stderr, @"
+    × There is no configuration `$T/desk/no.toml`
+    help: --config takes a file; `codewhale config path` prints the usual one
+    ");
 }

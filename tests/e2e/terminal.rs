@@ -4,6 +4,7 @@ use crate::environment::TestEnvironment;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
+use std::path::Path;
 use std::process::Command;
 use testkit::model_server::{ModelServer, Reply};
 
@@ -143,5 +144,27 @@ fn a_run_with_no_color_is_told_in_plain_lines() {
         let text = shown(&environment, arguments);
         assert!(text.contains("2 settled"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
+    }
+}
+
+#[test]
+fn views_fit_into_narrow_terminals() {
+    let server = ModelServer::answering(|_| Reply::text("Seen. 检查 ✅"));
+    let environment = with_fleet(&server).with("NO_COLOR", "1");
+    environment
+        .run(&["fleet", "run", "../roster.toml"])
+        .exits(0);
+    for columns in [1, 2, 10, 20, 40, 80] {
+        for command in ["status", "list"] {
+            let order = format!("stty cols {columns} rows 5; exec \"$0\" fleet {command}");
+            let binary = env!("CARGO_BIN_EXE_codewhale");
+            let mut shell = environment.program(Path::new("sh"), &["-c", &order, binary]);
+            let text = shown_in_terminal(&mut shell);
+            assert!(!text.contains("panicked") && !text.is_empty(), "{text}");
+            for line in text.lines() {
+                let wide = unicode_width::UnicodeWidthStr::width(line.trim_end());
+                assert!(wide <= columns, "{command} in {columns}: {line:?}");
+            }
+        }
     }
 }

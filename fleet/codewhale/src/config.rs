@@ -142,7 +142,8 @@ fn user_file(app: &App) -> Result<Option<ConfigFile>, Report> {
         None if was_asked_for => Err(Report::usage(format!(
             "There is no configuration `{}`",
             path.display()
-        ))),
+        ))
+        .hint("--config takes a file; `codewhale config path` prints the usual one")),
         found => Ok(found),
     }
 }
@@ -157,6 +158,7 @@ fn read_file(place: Located) -> Result<Option<ConfigFile>, Report> {
 
 fn unreadable(path: &Path) -> Report {
     Report::usage(format!("`{}` cannot be read", path.display()))
+        .hint("mend its rights, or name another file with --config")
 }
 
 fn parse(app: &App, file: &ConfigFile) -> Result<UserConfig, Report> {

@@ -60,6 +60,7 @@ fn open(path: &Path) -> Result<File, Report> {
                 path.display()
             ))
             .because(&error)
+            .hint("--log takes a file in a folder that is there; it is made, or appended to")
         })
 }
 

@@ -20,6 +20,38 @@ use std::path::{Path, PathBuf};
 /// The folder of runs that a command looks into.
 pub(crate) struct Runs {
     folder: PathBuf,
+    whose: Whose,
+}
+
+/// Whose runs a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Those of the repository around.
+    Repository,
+    /// Those that the person began outside of any repository.
+    Person,
+}
+
+impl Whose {
+    /// What to say where there is none.
+    pub(crate) fn none(self) -> Report {
+        match self {
+            Self::Repository => Report::usage("There is no run of this repository yet")
+                .hint("start one: codewhale fleet run roster.toml"),
+            Self::Person => Report::usage(
+                "This folder is in no git repository, and there is no run outside of one yet",
+            )
+            .hint("go into the repository of the run, or name it with -C"),
+        }
+    }
+
+    /// The runs that were looked through, in words.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Repository => "run of this repository",
+            Self::Person => "run outside of a repository",
+        }
+    }
 }
 
 /// One run's folder.
@@ -30,7 +62,7 @@ pub(crate) struct RunFolder {
     /// The folder.
     pub(crate) path: PathBuf,
     /// When it was opened; `None` when its ledger does not say.
-    opened_at: Option<DateTime<Utc>>,
+    pub(crate) opened_at: Option<DateTime<Utc>>,
 }
 
 /// A run as its ledger tells it.
@@ -55,7 +87,16 @@ impl Runs {
         let common = repo.as_ref().map(fleet_git::Repo::git_common_dir);
         Ok(Self {
             folder: places::runs(&app.around, common)?,
+            whose: match common {
+                Some(_) => Whose::Repository,
+                None => Whose::Person,
+            },
         })
+    }
+
+    /// Whose they are.
+    pub(crate) fn whose(&self) -> Whose {
+        self.whose
     }
 
     /// All of them, the newest first.
@@ -89,12 +130,17 @@ impl Runs {
         Ok(runs)
     }
 
+    fn none_that(&self, what: &str) -> Report {
+        let words = self.whose.words();
+        Report::usage(format!("No {words} {what}")).hint("`codewhale fleet list` shows all of them")
+    }
+
     /// The run that is meant: by its id or the beginning of it, else the newest.
     ///
     /// # Errors
     /// When there is none, or the beginning fits several.
     pub(crate) fn find(&self, given: Option<&str>) -> Result<RunFolder, Report> {
-        chosen(self.all()?, given)
+        chosen(self.all()?, given, self.whose)
     }
 
     /// The only run that a manager is at work on.
@@ -105,8 +151,7 @@ impl Runs {
         let mut managed = self.all()?;
         managed.retain(|run| ledger::holder(&run.path).is_some());
         match managed.len() {
-            0 => Err(Report::usage("No run of this repository is at work")
-                .hint("`codewhale fleet list` shows all of them")),
+            0 => Err(self.none_that("is at work")),
             1 => Ok(managed.remove(0)),
             _ => Err(several("Several runs are at work", &managed)),
         }
@@ -143,26 +188,30 @@ impl Runs {
     pub(crate) fn find_unfinished(&self, given: Option<&str>) -> Result<RunFolder, Report> {
         let all = self.all()?;
         if given.is_some() {
-            return chosen(all, given);
+            return chosen(all, given, self.whose);
         }
-        let is_open = |run: &RunFolder| {
-            let run = ReadRun::of(run.clone());
-            run.manager.is_none() && (run.damage.is_some() || run.state.is_unfinished())
-        };
-        let mut open: Vec<RunFolder> = all.into_iter().filter(is_open).collect();
+        let mut open: Vec<RunFolder> = read_all(all)
+            .into_iter()
+            .filter(ReadRun::is_left_open)
+            .map(|run| run.folder)
+            .collect();
         match open.len() {
-            0 => Err(Report::usage("No run of this repository is unfinished")
-                .hint("`codewhale fleet list` shows all of them")),
+            0 => Err(self.none_that("is unfinished")),
             1 => Ok(open.remove(0)),
             _ => Err(several("Several runs are unfinished", &open)),
         }
     }
 }
 
-fn chosen(mut all: Vec<RunFolder>, given: Option<&str>) -> Result<RunFolder, Report> {
+fn chosen(mut all: Vec<RunFolder>, given: Option<&str>, whose: Whose) -> Result<RunFolder, Report> {
+    if given.is_some_and(str::is_empty) {
+        // Most likely a variable of a script that is not set: no run is meant by it.
+        return Err(Report::usage("The id of the run is empty").hint(
+            "leave it out for the newest run, or name one; `codewhale fleet list` shows all",
+        ));
+    }
     if all.is_empty() {
-        return Err(Report::usage("There is no run of this repository yet")
-            .hint("start one: codewhale fleet run roster.toml"));
+        return Err(whose.none());
     }
     let Some(given) = given else {
         return Ok(all.remove(0));
@@ -180,6 +229,32 @@ fn chosen(mut all: Vec<RunFolder>, given: Option<&str>) -> Result<RunFolder, Rep
         1 => Ok(fitting.remove(0)),
         _ => Err(several(&format!("`{given}` fits several runs"), &fitting)),
     }
+}
+
+/// Reads runs, several at a time; in the order given. One that is damaged is read up to the damage.
+pub(crate) fn read_all(folders: Vec<RunFolder>) -> Vec<ReadRun> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = folders.len().div_ceil(workers).max(1);
+    let mut shares: Vec<Vec<RunFolder>> = Vec::new();
+    let mut rest = folders.into_iter().peekable();
+    while rest.peek().is_some() {
+        shares.push(rest.by_ref().take(share).collect());
+    }
+    let read = |share: Vec<RunFolder>| share.into_iter().map(ReadRun::of).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = shares
+            .into_iter()
+            .map(|share| scope.spawn(move || read(share)))
+            .collect();
+        begun
+            .into_iter()
+            .flat_map(|share| {
+                share
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
 }
 
 fn several(message: &str, runs: &[RunFolder]) -> Report {
@@ -214,6 +289,11 @@ impl ReadRun {
             state,
             manager,
         }
+    }
+
+    /// True for one that nobody is at work on and that is not over, as far as it can be read.
+    pub(crate) fn is_left_open(&self) -> bool {
+        self.manager.is_none() && (self.damage.is_some() || self.state.is_unfinished())
     }
 
     /// The run as it is shown; `None` when its ledger says nothing of it.
@@ -275,7 +355,7 @@ mod tests {
 
     fn check(ids: &[&str], given: Option<&str>, expected: Result<&str, &str>) {
         let all = ids.iter().map(|id| folder(id, 0)).collect();
-        match (chosen(all, given), expected) {
+        match (chosen(all, given, Whose::Repository), expected) {
             (Ok(found), Ok(id)) => assert_eq!(found.id, id),
             (Err(report), Err(part)) => {
                 let text = report.for_people(Paint::Plain);
@@ -302,5 +382,6 @@ mod tests {
         check(&ids, Some("other"), Err("No run is called `other`"));
         check(&[], None, Err("no run of this repository yet"));
         check(&[], Some("x"), Err("no run of this repository yet"));
+        check(&ids[..1], Some(""), Err("The id of the run is empty"));
     }
 }

@@ -49,8 +49,11 @@ fn named(magic: u64) -> Option<Foreign> {
 }
 
 /// The kind of file system under `path`, when it is one that cannot be relied on.
+///
+/// # Errors
+/// When it cannot be looked at.
 #[cfg(target_os = "linux")]
-pub(crate) fn foreign(path: &Path) -> io::Result<Option<Foreign>> {
+pub fn foreign(path: &Path) -> io::Result<Option<Foreign>> {
     let magic = rustix::fs::statfs(path)?.f_type;
     // The kernel's type is signed on some machines, and 32 bits wide on others.
     #[expect(clippy::cast_sign_loss, reason = "only the bits count")]
@@ -59,8 +62,11 @@ pub(crate) fn foreign(path: &Path) -> io::Result<Option<Foreign>> {
 }
 
 /// Elsewhere the magic numbers do not exist, so nothing is refused.
+///
+/// # Errors
+/// Never.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn foreign(_path: &Path) -> io::Result<Option<Foreign>> {
+pub fn foreign(_path: &Path) -> io::Result<Option<Foreign>> {
     Ok(None)
 }
 

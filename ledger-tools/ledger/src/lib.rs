@@ -35,14 +35,14 @@ mod writer;
 pub use blobs::{Blob, BlobError, Blobs};
 pub use codec::{Codec, DecodeError, Entry};
 pub use error::{AppendError, Damage, OpenError, Place, ReplayError, Trouble, WriteError};
-pub use filesystem::Filesystems;
+pub use filesystem::{Filesystems, Foreign, foreign};
 pub use follow::{FollowError, Follower, StopHandle};
 pub use format::{BATCH_MAX_BYTES, Epoch, FORMAT, Head, LINE_MAX_BYTES, Seq, Sum};
 pub use lock::{Holder, Left, holder};
 pub use memory::replay_bytes;
 pub use open::{Opened, create, open};
 pub use replay::{OnEntry, Replayed, Tail, Torn, replay};
-pub use room::Filling;
+pub use room::{FREE_MIN_BYTES, Filling};
 pub use writer::{OnDurable, Word, Writer};
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// Room that must be free to begin, in bytes.
-pub(crate) const FREE_MIN_BYTES: u64 = 8 * 1024 * 1024;
+pub const FREE_MIN_BYTES: u64 = 8 * 1024 * 1024;
 
 /// What is set aside.
 pub(crate) const RESERVE_BYTES: u64 = 4 * 1024 * 1024;

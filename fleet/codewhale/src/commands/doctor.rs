@@ -1,7 +1,10 @@
-//! `codewhale doctor`: is everything here that is needed? Never changes anything but a file of its
-//! own in the state folder, which it takes away again; asks nobody without `--probe`.
+//! `codewhale doctor`: is everything here that is needed? Never changes anything but an empty file of its own
+//! in folders that fleets write to, which it takes away again; asks nobody without `--probe`.
 
 mod checks;
+mod folders;
+mod leftovers;
+mod machine;
 mod providers;
 
 use crate::app::App;
@@ -13,10 +16,11 @@ use serde::Serialize;
 
 /// Check that everything is here that codewhale needs
 ///
-/// Exits with 0 when fleets can work here. A warning says what would go less well.
+/// A warning says what would go less well; what is bad keeps fleets from working. Each comes with what
+/// to do about it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  codewhale doctor            look, ask nobody\n  codewhale doctor --probe    also ask each provider with a key whether it answers; costs no tokens"
+    after_help = "Examples:\n  codewhale doctor            look, ask nobody\n  codewhale doctor --probe    also ask each provider with a key whether it answers; costs no tokens\n\nExit codes:\n  0 usable, warnings or not   2 git, repository or configuration   6 a provider that was asked\n  8 a folder that cannot be used"
 )]
 pub(crate) struct Doctor {
     /// Ask the providers whether they can be reached and take the key

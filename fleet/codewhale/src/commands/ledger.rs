@@ -132,7 +132,7 @@ impl Which {
     fn path(&self, app: &App) -> Result<PathBuf, Report> {
         if let Some(given) = &self.which {
             let path = app.around.folder.join(given);
-            if given.contains('/') || path.exists() {
+            if given.contains('/') || (!given.is_empty() && path.exists()) {
                 return Ok(path);
             }
         }

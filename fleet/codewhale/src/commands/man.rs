@@ -72,7 +72,7 @@ fn text_of(command: &clap::Command) -> Result<String, Report> {
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Report {
-    Report::usage(format!("`{}` cannot be written", path.display()))
+    Report::storage(format!("`{}` cannot be written", path.display()))
         .because(error)
         .hint("name a folder of yours with --output")
 }

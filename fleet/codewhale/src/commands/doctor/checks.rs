@@ -1,29 +1,32 @@
-//! What `doctor` looks at on this machine: git, the repository, the sandbox, the state folder and the
-//! configuration. Asks nobody.
+//! Every look of `doctor` at this machine, in order; those at git, the repository and the configuration
+//! are here. Asks nobody.
 
-use super::Check;
+use super::{Check, folders, leftovers, machine};
 use crate::app::App;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::places;
 use crate::repository;
 use engine_tools::shell::{Network, available_confinement};
 use fleet_git::OpenError;
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use fleet_runtime::clock::{Clock as _, SystemClock};
 use std::process::Command;
 
 /// Every look at this machine, in the order shown.
 pub(super) fn all(app: &App) -> Vec<Check> {
-    vec![
+    let runs = leftovers::runs(app);
+    let newest = runs.iter().filter_map(|run| run.folder.opened_at).max();
+    let modules = std::fs::read_to_string("/sys/kernel/security/lsm").ok();
+    let mut checks = vec![
         git(app),
         repository(app),
-        sandbox(),
-        state(app),
-        config(app),
-    ]
+        machine::sandbox(available_confinement(Network::Denied), modules.as_deref()),
+    ];
+    checks.extend(folders::all(app));
+    checks.push(machine::clock(SystemClock.now(), newest));
+    checks.push(machine::locale(&app.around));
+    checks.push(config(app));
+    checks.extend(leftovers::all(app, &runs));
+    checks
 }
 
 fn git(app: &App) -> Check {
@@ -49,45 +52,13 @@ fn repository(app: &App) -> Check {
         Err(OpenError::GitMissing | OpenError::GitTooOld { .. }) => {
             Check::warning("repository", "unknown without git")
         }
-        Err(error) => Check::warning("repository", error.to_string()),
-    }
-}
-
-fn sandbox() -> Check {
-    let held = available_confinement(Network::Denied);
-    match held.shortfall() {
-        None => Check::good("sandbox", "files and network of commands are confined"),
-        Some(shortfall) => Check::warning("sandbox", shortfall)
-            .hint("commands run all the same, and are recorded as ones that may reach outside"),
-    }
-}
-
-fn state(app: &App) -> Check {
-    match places::state(&app.around) {
-        Err(error) => {
-            Check::bad("state", error.to_string(), Exit::Usage).hint("set HOME or XDG_STATE_HOME")
+        Err(error @ (OpenError::NotARepository(_) | OpenError::NoCommit { .. })) => {
+            Check::warning("repository", error.to_string())
+                .hint("`codewhale fleet` works in repositories only; `codewhale exec` anywhere")
         }
-        Ok(folder) => match try_writing(&folder) {
-            Ok(()) => Check::good("state", folder.display().to_string()),
-            Err(error) => Check::bad(
-                "state",
-                format!("{} cannot be written: {error}", folder.display()),
-                Exit::Storage,
-            )
-            .hint("runs and worktrees are kept there; set XDG_STATE_HOME to another place"),
-        },
+        Err(error) => Check::bad("repository", error.to_string(), Exit::Usage)
+            .hint("fleets cannot work in it as it is"),
     }
-}
-
-/// Makes the folder when it is missing, and writes and removes a file in it.
-fn try_writing(folder: &Path) -> io::Result<()> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
-    let file = folder.join(format!("doctor-{}", std::process::id()));
-    std::fs::write(&file, b"")?;
-    std::fs::remove_file(&file)
 }
 
 fn config(app: &App) -> Check {

@@ -60,7 +60,8 @@ fn key(app: &App, provider: &AtHand) -> Check {
         Some(name) if app.around.has(name) => {
             Check::good(id, format!("{host}, with the key in {name}"))
         }
-        Some(name) => Check::warning(id, format!("{host}, but {name} is not set")),
+        Some(name) => Check::warning(id, format!("{host}, but {name} is not set"))
+            .hint(format!("export {name}=… before a run that asks it")),
     }
 }
 
@@ -91,6 +92,8 @@ async fn probe(app: &App<'_>, provider: AtHand) -> Check {
     };
     match model.probe().await {
         Ok(()) => Check::good(id, "answers"),
-        Err(error) => Check::bad(id, error.to_string(), Exit::Provider),
+        Err(error) => Check::bad(id, error.to_string(), Exit::Provider).hint(
+            "look at its address, its key and, behind a proxy, HTTPS_PROXY; `codewhale config show` says what is in force",
+        ),
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  codewhale fleet init                  writes roster.toml\n  codewhale fleet init fleets/docs.toml"
 )]
 pub(crate) struct Init {
-    /// Where to write it
+    /// Where to write it; folders that are missing are made
     #[arg(value_name = "FILE", default_value = "roster.toml")]
     file: PathBuf,
 }
@@ -46,7 +46,9 @@ impl Init {
         write_new(&app.path(&self.file), &text).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Report::usage(format!("`{shown}` is there already"))
                 .hint("name another file: codewhale fleet init FILE"),
-            _ => Report::storage(format!("`{shown}` cannot be written")).because(&error),
+            _ => Report::storage(format!("`{shown}` cannot be written"))
+                .because(&error)
+                .hint("name a file in a folder of yours: codewhale fleet init FILE"),
         })?;
         app.output.line(shown.to_string());
         app.output.say(format!(
@@ -75,6 +77,9 @@ fn usual_check(top: &Path) -> Option<&'static str> {
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+        std::fs::create_dir_all(folder)?;
+    }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())
 }

@@ -4,8 +4,9 @@ use crate::app::App;
 use crate::arguments::{Format, JsonOption};
 use crate::exit::Exit;
 use crate::json::instant;
+use crate::output::Paint;
 use crate::report::Report;
-use crate::runs::{ReadRun, RunFolder, Runs};
+use crate::runs::{ReadRun, Runs, read_all};
 use chrono::{DateTime, Local};
 use fleet_core::time::Timestamp;
 use fleet_core::view::RunView;
@@ -56,14 +57,15 @@ impl List {
     /// # Errors
     /// When the runs cannot be looked for.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
-        let runs: Vec<Row> = Runs::of(app)?.all()?.into_iter().map(row).collect();
+        let all = Runs::of(app)?;
+        let runs: Vec<Row> = read_all(all.all()?).into_iter().map(row).collect();
         if self.format() == Format::Json {
             app.output.object("list", &Listed { runs })?;
             return Ok(Exit::Done);
         }
         if runs.is_empty() {
             app.output
-                .say("No run of this repository yet; start one: codewhale fleet run roster.toml");
+                .say_text(&all.whose().none().for_people(Paint::Plain));
         }
         for line in table::rows(columns(&runs), app.output.columns()) {
             app.output.line(line);
@@ -73,8 +75,7 @@ impl List {
 }
 
 /// A run in a word; a damaged one says so.
-fn row(folder: RunFolder) -> Row {
-    let run = ReadRun::of(folder);
+fn row(run: ReadRun) -> Row {
     let view = run.view();
     let state = match (&view, &run.damage) {
         (_, Some(_)) => "damaged",

@@ -9,6 +9,7 @@ use crate::launch::{self, Ground, Models};
 use crate::report::Report;
 use crate::repository;
 use crate::roster_file;
+use engine_core::ids::TaskId;
 use std::path::{Path, PathBuf};
 
 /// Run a roster
@@ -25,7 +26,7 @@ pub(crate) struct Run {
     #[arg(value_name = "ROSTER")]
     roster: PathBuf,
     /// First part of the run's id, instead of the roster's `name`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Cap of the whole run, instead of the roster's; such as tokens=500000
     #[arg(long, value_name = "CAP")]
@@ -71,5 +72,13 @@ impl Run {
         };
         let show = Show::for_format(self.format(), Show::Progress);
         attend::attend(app, runtime, launched, show)
+    }
+}
+
+/// The name of a run, by the rule that the roster's own name keeps.
+fn name(text: &str) -> Result<String, String> {
+    match TaskId::try_from(text.to_owned()) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("a-z, 0-9 and `-`, at most 40, not starting with `-`".to_owned()),
     }
 }
