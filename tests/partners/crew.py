@@ -13,7 +13,7 @@ from table import Failed
 
 SECONDS = 90
 
-WIRES = {"chat": ("openai", "/v1")}
+WIRES = {"chat": ("openai", "/v1"), "messages": ("anthropic", "/v1")}
 
 ROSTER = """name = "crew"
 model = "wire/gpt-4o"

@@ -19,7 +19,7 @@ SECONDS = 90
 PAUSE = "50"
 
 # What a roster calls a wire, and where llmock speaks it.
-WIRES = {"chat": ("openai", "/v1")}
+WIRES = {"chat": ("openai", "/v1"), "messages": ("anthropic", "/anthropic/v1")}
 
 # Only the requests of the fleet, not the look before the run.
 ASKED = {"stream": True}
@@ -39,9 +39,9 @@ FAULTS = [
     ("529", [status(529, 2, match=ASKED)], 2, 0),
     ("401", [status(401, None)], 1, 6),
     ("401 in the middle", [status(401, None, match=ASKED)], 1, 6),
-    ("cut", [broken("truncate", 3)], 3, 0),
-    ("disconnect", [broken("disconnect", 3)], 3, 0),
-    ("malformed", [broken("malformed", 3), {"type": "reply", "text": "word " * 60, "times": 4}], 3, 0),
+    ("cut", [broken("truncate", 2)], 2, 0),
+    ("disconnect", [broken("disconnect", 2)], 2, 0),
+    ("malformed", [broken("malformed", 2), {"type": "reply", "text": "word " * 60, "times": 3}], 2, 0),
     ("arguments that are no JSON", [{"type": "tool_fault", "kind": "malformed_arguments"}], 0, 0),
     ("a tool nobody offered", [{"type": "tool_fault", "kind": "unknown_tool"}], 0, 0),
 ]

@@ -14,7 +14,7 @@ from table import Failed
 
 SECONDS = 120
 
-WIRES = {"chat": ("openai", "/v1")}
+WIRES = {"chat": ("openai", "/v1"), "messages": ("anthropic", "/v1")}
 
 WAYS = ["straight", "byte by byte"]
 
@@ -99,4 +99,17 @@ def events(body):
     return [line[len("data: ") :] for line in lines if line.startswith("data: ")]
 
 
-READERS = {"chat": chat}
+def messages(body):
+    """The same of a stream of messages: the last usage that is told counts."""
+    text, used = "", {}
+    for event in map(json.loads, events(body)):
+        told = event.get("message", event).get("usage") or {}
+        used.update({key: value for key, value in told.items() if value is not None})
+        if event["type"] == "content_block_delta":
+            text += event["delta"].get("text", "")
+    # What was read from a cache was read all the same.
+    cached = used.get("cache_read_input_tokens", 0) + used.get("cache_creation_input_tokens", 0)
+    return text, used["input_tokens"] + cached, used["output_tokens"]
+
+
+READERS = {"chat": chat, "messages": messages}
