@@ -1,7 +1,7 @@
 //! What scripts rely on: standard output, exit codes, pipes that close early, and paths and variables as the
 //! person wrote them.
 
-use crate::environment::TestEnvironment;
+use crate::environment::{Ran, TestEnvironment};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 use testkit::model_server::{ModelServer, Reply};
@@ -31,22 +31,23 @@ fn repository(server: &ModelServer) -> TestEnvironment {
 
 #[test]
 fn every_line_for_programs_is_json_and_the_last_one_is_the_end() {
-    let check = |server: ModelServer, exit: i32, end: [&str; 2]| {
+    let check = |server: ModelServer, exit: i32, end: &str| {
         let environment = repository(&server);
         let ran = environment
             .run(&["fleet", "run", "../roster.toml", "--json"])
             .exits(exit);
         let last = ran.json().pop().expect("an end");
-        assert_eq!(last["type"], end[0], "{last}");
+        let kind = last["type"].as_str();
+        assert!(matches!(kind, Some("run.ended" | "error")), "{last}");
         assert_eq!(last["exit"], exit);
         let word = last.get("outcome").or(last.get("kind"));
-        assert_eq!(word.and_then(|word| word.as_str()), Some(end[1]), "{last}");
+        assert_eq!(word.and_then(|word| word.as_str()), Some(end), "{last}");
         assert!(!ran.stderr.contains("panicked") && !ran.stderr.is_empty());
     };
     let good = ModelServer::answering(|_| Reply::text("Seen."));
-    check(good, 0, ["run.ended", "done"]);
+    check(good, 0, "done");
     let refusing = ModelServer::refusing_the_key("who are you");
-    check(refusing, 6, ["error", "provider"]);
+    check(refusing, 6, "provider");
     let half = ModelServer::answering(|request| {
         if request.mentions("Look at one.") {
             Reply::text("Seen.")
@@ -54,7 +55,7 @@ fn every_line_for_programs_is_json_and_the_last_one_is_the_end() {
             Reply::refusal(400, "not like this")
         }
     });
-    check(half, 3, ["run.ended", "partial"]);
+    check(half, 3, "partial");
 }
 
 #[test]
@@ -139,15 +140,22 @@ fn a_reader_of_one_line_of_a_long_run_is_no_failure() {
     assert!(!file.stdout.contains('\u{1b}'), "{file:#?}");
 }
 
-#[test]
-fn homes_variables_and_blanks_stand_for_what_was_meant() {
-    let server = ModelServer::answering(|request| match (request.is_probe(), request.turn()) {
-        (false, 1) => Reply::calls([(
-            "shell",
-            r#"{"command":"pwd > here.txt; git status -sb >> here.txt; cat cache/kept 'a/~/b' >> here.txt"}"#,
-        )]),
-        _ => Reply::text("It is made."),
-    });
+/// A roster with the home sign, variables and their escape.
+const PLACES: &str = r#"model = "wire/$${URL}"
+[provider.wire]
+kind = "openai"
+base_url = "${URL}/v1"
+[workspace]
+copy = ["~/proj dir/cache/kept", "a/~/b"]
+[[task]]
+id = "make"
+role = "builder"
+prompt = "Make ${X} of it."
+check = ["test -z \"${X}\" && test -s here.txt"]
+"#;
+
+/// A repository in `my home/proj dir`, with ignored files, and `PLACES` as its roster.
+fn with_blanks() -> TestEnvironment {
     let environment = TestEnvironment::new()
         .with("HOME", "$T/my home")
         .with_repository();
@@ -160,48 +168,41 @@ fn homes_variables_and_blanks_stand_for_what_was_meant() {
     let desk = environment.path("my home/proj dir");
     std::fs::rename(environment.path("desk"), desk).expect("it can be moved");
     std::fs::create_dir(environment.path("desk")).expect("a folder");
-    let roster = r#"model = "wire/$${URL}"
-[provider.wire]
-kind = "openai"
-base_url = "${URL}/v1"
-[workspace]
-copy = ["~/proj dir/cache/kept", "a/~/b"]
-[[task]]
-id = "make"
-role = "builder"
-prompt = "Make ${X} of it."
-check = ["test -z \"${X}\" && test -s here.txt"]
-"#;
-    environment.write("roster.toml", roster);
+    environment.write("roster.toml", PLACES);
+    environment
+}
+
+/// Asks `fleet` this about the roster, from the folder with the blank.
+fn ask(environment: &TestEnvironment, command: &str) -> Ran {
+    let there = ["-C", "../my home/proj dir", "fleet", command];
+    environment.run(&[&there[..], &["../../roster.toml"]].concat())
+}
+
+#[test]
+fn homes_variables_and_blanks_stand_for_what_was_meant() {
+    let server = ModelServer::answering(|request| match (request.is_probe(), request.turn()) {
+        (false, 1) => Reply::calls([(
+            "shell",
+            r#"{"command":"pwd > here.txt; git status -sb >> here.txt; cat cache/kept 'a/~/b' >> here.txt"}"#,
+        )]),
+        _ => Reply::text("It is made."),
+    });
     let url = server.base_url();
     let url = url.strip_suffix("/v1").expect("the base of the server");
-    let there = ["-C", "../my home/proj dir", "fleet"];
-    let ask = |environment: &TestEnvironment, more: &[&str]| {
-        environment.run(&[&there[..], more, &["../../roster.toml"]].concat())
-    };
-
-    let ran = ask(&environment, &["check"]).exits(2);
-    for words in ["URL", "`base_url`", "3:"] {
-        assert!(
-            ran.stderr.contains(words) || ran.stderr.contains("4:"),
-            "{ran:#?}"
-        );
-    }
-    let environment = environment.with("URL", url);
-    ask(&environment, &["run"]).exits(0);
+    let environment = with_blanks().with("URL", url);
+    ask(&environment, "run").exits(0);
     let requests = server.requests();
     let asked: Vec<_> = requests.iter().filter(|one| !one.is_probe()).collect();
     assert_eq!(asked[0].json["model"], "${URL}");
     assert!(asked[0].mentions("Make ${X} of it."));
-    let branch = environment.git(&[
-        "-C",
-        "../my home/proj dir",
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/heads/codewhale/*/integration",
-    ]);
-    let file = format!("{branch}:here.txt");
-    let here = environment.git(&["-C", "../my home/proj dir", "show", &file]);
+
+    let git = |arguments: &[&str]| {
+        let there = ["-C", "../my home/proj dir"];
+        environment.git(&[&there[..], arguments].concat())
+    };
+    let landed = "refs/heads/codewhale/*/integration";
+    let branch = git(&["for-each-ref", "--format=%(refname)", landed]);
+    let here = git(&["show", &format!("{branch}:here.txt")]);
     for words in [
         "$T/my home/",
         "## codewhale/",
@@ -213,13 +214,25 @@ check = ["test -z \"${X}\" && test -s here.txt"]
     for below in ["~", "desk/~", "my home/~", "my home/proj dir/~"] {
         assert!(!environment.path(below).exists(), "{below}");
     }
+}
+
+#[test]
+fn a_variable_or_home_that_is_not_set_is_named_where_it_is_needed() {
+    let refused = |environment: &TestEnvironment, words: &[&str]| {
+        let ran = ask(environment, "check").exits(2);
+        for words in words {
+            assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
+        }
+    };
+    let environment = with_blanks();
+    refused(&environment, &["`URL` is not set", "`base_url`", ":4:12"]);
+    let environment = environment.with("URL", "http://127.0.0.1:1");
+    ask(&environment, "check").exits(0);
 
     let homeless = environment.clone().with("HOME", "");
-    let ran = ask(&homeless, &["check"]).exits(2);
-    assert!(ran.stderr.contains("HOME is not set"), "{ran:#?}");
-    environment.write("roster.toml", &roster.replace("~/proj dir/", ""));
-    ask(&homeless, &["check"]).exits(0);
-    environment.write("roster.toml", &roster.replace("~/proj dir", "~nobody"));
-    let ran = ask(&environment, &["check"]).exits(2);
-    assert!(ran.stderr.contains("`~nobody`"), "{ran:#?}");
+    refused(&homeless, &["HOME is not set", "`copy`", ":6:9"]);
+    environment.write("roster.toml", &PLACES.replace("~/proj dir/", ""));
+    ask(&homeless, "check").exits(0);
+    environment.write("roster.toml", &PLACES.replace("~/proj dir", "~nobody"));
+    refused(&environment, &["`~nobody`", ":6:9"]);
 }
