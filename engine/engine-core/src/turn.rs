@@ -391,8 +391,7 @@ impl Turn {
     }
 
     fn was_answered(&self) -> bool {
-        let is_answer = |message: &Message| matches!(message, Message::Model(_));
-        self.messages().iter().any(is_answer)
+        self.transcript.next_turn() > 1
     }
 
     fn asked_step(&self) -> StepNo {

@@ -12,7 +12,7 @@ use crate::record::{ContextCompacted, Older};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Compacting {
     /// The first message in its parts, once others were replaced by a summary.
-    pub(super) opening: Option<Opening>,
+    opening: Option<Opening>,
     sizes: Sizes,
     /// Bytes of the conversation of the open request.
     asked: u64,

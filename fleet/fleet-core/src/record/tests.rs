@@ -53,3 +53,16 @@ fn large_texts_move_to_blobs() {
         record
     );
 }
+
+#[test]
+fn requests_of_older_ledgers_were_for_the_task_itself() {
+    let old = r#"{"type":"model.requested","task":"a","attempt":1,"step":1,"hash":"","bytes":1,"max_output":1,"reserved":2}"#;
+    let record = Record::decode("model.requested", old).unwrap();
+    let Record::ModelRequested(requested) = &record else {
+        panic!("a request");
+    };
+    assert!(requested.purpose.is_work());
+    let mut out = Vec::new();
+    record.encode(&mut out);
+    assert_eq!(String::from_utf8(out).unwrap(), old);
+}

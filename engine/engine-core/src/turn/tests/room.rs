@@ -327,6 +327,25 @@ fn an_answer_that_alone_is_too_large_does_not_come_back() {
     assert!(text.contains("all is well"), "{text}");
 }
 
+#[test]
+fn an_attempt_that_was_answered_stays_one_when_its_answers_are_gone() {
+    let long = Block::Text {
+        text: "word ".repeat(10_000),
+    };
+    let script: [Does; 2] = [
+        stopped(vec![long], Stop::OutputLimit).into(),
+        Does::Fail(FailureClass::Fatal),
+    ];
+    let mut world = World::new(script);
+    world.too_large = Some(20_000);
+    let (outcome, turn) = world.run();
+    let AgentOutcome::Failed { kind, .. } = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(turn.messages().len(), 1);
+    assert_eq!(kind, FailureKind::RequestRefused);
+}
+
 /// An answer with calls whose results and arguments have any size.
 fn any_answer() -> impl Strategy<Value = Answer> {
     let args = prop_oneof![Just(2_usize), 10_usize..30_000];
