@@ -82,7 +82,11 @@ impl Library {
                 .map(|n| format!(r#"{{"path":"book{}.txt"}}"#, (round + n) % 9))
                 .collect();
             let calls = files.iter().map(|file| ("read", file.as_str()));
-            Reply::calls(calls).saying(&"I read on. ".repeat(plan.says / 11))
+            let reply = Reply::calls(calls).saying(&"I read on. ".repeat(plan.says / 11));
+            match plan.kind {
+                "anthropic" => reply.thinking("Read on.", &format!("signed {round}")),
+                _ => reply,
+            }
         });
         let environment = TestEnvironment::new().with_repository();
         let line = format!("{}\n", "word ".repeat(11));
@@ -180,13 +184,21 @@ const TALKATIVE: Plan = Plan {
 
 #[test]
 fn a_context_that_is_known_is_never_overrun() {
+    for kind in ["anthropic", "openai"] {
+        let library = Library::open(Plan { kind, ..TALKATIVE });
+        ends_as(library.start().ended(), "done", 0);
+        assert_eq!(library.check_requests(TALKATIVE.takes), 0);
+        let story = library.story();
+        let asked = story.of_type("model.requested");
+        let summaries = asked.iter().filter(|r| r["purpose"] == "compaction");
+        assert!(summaries.count() >= 1);
+    }
+}
+
+#[test]
+fn a_compaction_is_told_in_plain_words() {
     let library = Library::open(TALKATIVE);
     ends_as(library.start().ended(), "done", 0);
-    assert_eq!(library.check_requests(TALKATIVE.takes), 0);
-    let story = library.story();
-    let asked = story.of_type("model.requested");
-    let summaries = asked.iter().filter(|r| r["purpose"] == "compaction");
-    assert!(summaries.count() >= 1);
     let logs = library.environment.run(&["fleet", "logs"]).exits(0).stdout;
     let inspected = library.environment.run(&["fleet", "inspect", "read"]);
     let shown = inspected.exits(0).stdout;
