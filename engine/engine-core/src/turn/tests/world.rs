@@ -158,6 +158,16 @@ impl World {
 
     /// A change may be half done; a line is in the ledger or not.
     fn die(&mut self, effect: Option<TurnEffect>) {
+        let is_overflow = |record: &AgentRecord| match record {
+            AgentRecord::ModelFailed(failed) => failed.kind == "context-too-large",
+            _ => false,
+        };
+        if let Some(TurnEffect::Record(records)) = &effect
+            && records.iter().any(is_overflow)
+        {
+            // Nobody will know of this refusal.
+            self.refused.pop();
+        }
         let Some(TurnEffect::Run(ids)) = effect else {
             return;
         };
