@@ -301,6 +301,20 @@ fn an_unknown_model_ends_the_run_with_the_words_of_the_provider() {
 }
 
 #[test]
+fn an_effort_that_the_model_does_not_know_is_refused() {
+    let roster = "model = \"anthropic/claude-3-5-haiku-latest\"\n[role.scout]\neffort = \"high\"\n[[task]]\nid = \"a\"\nrole = \"scout\"\nprompt = \"p\"\n";
+    let environment = repository(roster);
+    refused(
+        &environment,
+        2,
+        &["claude-3-5-haiku-latest", "effort", "scout"],
+    );
+    environment
+        .run(&["fleet", "check", "../roster.toml"])
+        .exits(2);
+}
+
+#[test]
 fn a_folder_with_a_blank_in_its_name_is_a_folder() {
     let server = willing();
     let environment = TestEnvironment::new()

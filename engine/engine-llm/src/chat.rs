@@ -9,4 +9,4 @@ mod dialect;
 
 pub use assemble::Assembler;
 pub use body::{body, with_output_limit};
-pub use dialect::{Dialect, LimitField, ReasoningBack, UsageReport};
+pub use dialect::{Dialect, EffortField, LimitField, ReasoningBack, UsageReport};

@@ -2,11 +2,12 @@
 //! reads the environment itself and never opens a connection.
 
 use crate::Model;
-use crate::chat::{Dialect, LimitField, ReasoningBack, UsageReport};
+use crate::chat::{Dialect, EffortField, LimitField, ReasoningBack, UsageReport};
 use crate::chat_model::ChatModel;
 use crate::http::{BadAddress, Endpoint, PlainHttp};
 use crate::key::{Key, UnusableKey};
 use crate::limits::Limits;
+use crate::messages::{EffortStyle, style_of};
 use crate::messages_model::MessagesModel;
 use crate::models::{KnownModel, Models};
 use crate::scripted::{Script, ScriptError};
@@ -51,6 +52,7 @@ const PLAIN: Dialect = Dialect {
     limit: LimitField::MaxTokens,
     usage: UsageReport::Asked,
     reasoning: ReasoningBack::Never,
+    effort: EffortField::ReasoningEffort,
 };
 const NEWER_LIMIT: Dialect = Dialect {
     limit: LimitField::MaxCompletionTokens,
@@ -62,6 +64,7 @@ const REASONING_BACK: Dialect = Dialect {
 };
 const STRICT_FIELDS: Dialect = Dialect {
     usage: UsageReport::Unasked,
+    effort: EffortField::Unknown,
     ..PLAIN
 };
 
@@ -240,6 +243,23 @@ pub fn find(name: &str) -> Option<&'static Row> {
         .find(|row| row.id == name || row.aliases.contains(&name))
 }
 
+/// Whether this model of this provider can be told how hard to think.
+#[must_use]
+pub fn takes_effort(spec: &ProviderSpec, model: &str) -> bool {
+    match spec {
+        ProviderSpec::Scripted { .. } => true,
+        ProviderSpec::Anthropic(_) => style_of(model) != EffortStyle::Never,
+        ProviderSpec::Openai(server) => {
+            let plain = PlainHttp::Allowed;
+            let endpoint = Endpoint::new(&server.base_url, plain, Limits::default());
+            // An address that cannot be used is refused for that.
+            endpoint.map_or(true, |endpoint| {
+                dialect_of(endpoint.host()).effort != EffortField::Unknown
+            })
+        }
+    }
+}
+
 /// Why a provider cannot be made ready.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -386,6 +406,23 @@ mod tests {
             assert_eq!(dialect_of(row.host()), row.dialect, "{}", row.id);
         }
         assert_eq!(dialect_of("proxy.example"), PLAIN);
+    }
+
+    #[test]
+    fn effort_is_taken_where_the_server_and_the_model_know_it() {
+        let server = |url: &str| Server::new(url, None);
+        let chat = |url: &str| ProviderSpec::Openai(server(url));
+        let messages = ProviderSpec::Anthropic(server("https://api.anthropic.com"));
+        for (spec, model, expected) in [
+            (chat("https://api.openai.com/v1"), "gpt-5", true),
+            (chat("http://127.0.0.1:8080/v1"), "m", true),
+            (chat("https://api.mistral.ai/v1"), "m", false),
+            (messages.clone(), "claude-opus-5-5", true),
+            (messages.clone(), "claude-haiku-4-5", true),
+            (messages, "claude-3-5-haiku-latest", false),
+        ] {
+            assert_eq!(takes_effort(&spec, model), expected, "{model}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::report::Report;
 use engine_core::provider::Wire;
 use engine_core::tool::Access;
-use engine_llm::providers::ROWS;
+use engine_llm::providers::{ROWS, takes_effort};
 use engine_tools::catalog::tool_names;
 use fleet_core::spec::RunSpec;
 use roster::{
@@ -68,12 +68,18 @@ pub(crate) struct Refused {
     pub(crate) findings: serde_json::Value,
 }
 
-impl From<Report> for Box<Refused> {
+impl From<Report> for Refused {
     fn from(report: Report) -> Self {
-        Self::new(Refused {
+        Self {
             report,
             findings: serde_json::Value::Array(Vec::new()),
-        })
+        }
+    }
+}
+
+impl From<Report> for Box<Refused> {
+    fn from(report: Report) -> Self {
+        Self::new(Refused::from(report))
     }
 }
 
@@ -136,12 +142,27 @@ pub(crate) fn understand(
     if !missing.is_empty() {
         return Err(refused(&missing));
     }
+    if let Some(report) = untold_effort(roster.spec()) {
+        return Err(Box::new(Refused::from(report)));
+    }
     Ok(Loaded {
         name,
         text,
         roster,
         config,
     })
+}
+
+/// The first role whose model cannot be told how hard to think, although it is to be.
+fn untold_effort(spec: &RunSpec) -> Option<Report> {
+    let (name, role) = spec.roles.iter().find(|(_, role)| {
+        let provider = spec.providers.get(&role.model.provider);
+        role.effort.is_some()
+            && provider.is_some_and(|provider| !takes_effort(provider, &role.model.model))
+    })?;
+    let message = format!("`{}` cannot be told how hard to think", role.model);
+    let hint = format!("leave `effort` out of [role.{name}], or give the role another model");
+    Some(Report::usage(message).hint(hint))
 }
 
 /// A report with every finding in it.

@@ -1,7 +1,7 @@
 //! Writes a request as the JSON body of this wire. Never sends anything empty or blank, nor
 //! arguments that are not a JSON object: servers refuse the whole conversation for one of them.
 
-use super::dialect::{Dialect, LimitField, ReasoningBack, UsageReport};
+use super::dialect::{Dialect, EffortField, LimitField, ReasoningBack, UsageReport};
 use crate::arguments::{NO_OUTPUT, is_blank, object_text, schema_of};
 use engine_core::ids::Tokens;
 use engine_core::message::{Answer, Block, Message, ToolCall, ToolResult};
@@ -13,6 +13,10 @@ use serde_json::value::RawValue;
 /// The body of a request without its output limit: a JSON object.
 #[must_use]
 pub fn body(request: &ModelRequest<'_>, dialect: Dialect) -> String {
+    let effort = match dialect.effort {
+        EffortField::ReasoningEffort => request.effort,
+        EffortField::Unknown => None,
+    };
     let body = Body {
         model: request.model,
         messages: messages(request, dialect.reasoning),
@@ -24,7 +28,7 @@ pub fn body(request: &ModelRequest<'_>, dialect: Dialect) -> String {
             }),
             UsageReport::Unasked => None,
         },
-        reasoning_effort: request.effort.map(|effort| match effort {
+        reasoning_effort: effort.map(|effort| match effort {
             Effort::Low => "low",
             Effort::Medium => "medium",
             Effort::High => "high",

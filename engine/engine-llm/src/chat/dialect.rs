@@ -9,6 +9,8 @@ pub struct Dialect {
     pub usage: UsageReport,
     /// Whether it wants the model's reasoning back.
     pub reasoning: ReasoningBack,
+    /// Whether it is told how hard a model should think.
+    pub effort: EffortField,
 }
 
 /// The request's field for the output limit.
@@ -50,4 +52,14 @@ pub enum ReasoningBack {
     Never,
     /// As `reasoning_content` beside the calls it led to; the server refuses a request without it.
     WithCalls,
+}
+
+/// The request's field for how hard a model should think.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EffortField {
+    /// `reasoning_effort`.
+    #[default]
+    ReasoningEffort,
+    /// None with these words: a role that asks for it is refused.
+    Unknown,
 }

@@ -152,7 +152,7 @@ fn a_refusal_is_sorted_by_its_status_and_books_nothing_that_was_not_worked_on() 
 
 #[test]
 fn a_connection_that_only_pings_is_silent() {
-    let short = Duration::from_millis(150);
+    let short = Duration::from_millis(500);
     let ping = named_sse("ping", r#"{"type": "ping"}"#);
     let pinging = |reply: Reply, sign: &str| {
         let pings = (0..60).fold(reply, |reply, _| reply.pause(short / 8).send(sign));
