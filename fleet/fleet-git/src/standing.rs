@@ -64,10 +64,10 @@ pub(crate) fn on(repo: &Repo, branch: &BranchName) -> Result<Option<Standing>, H
     let mut all: Vec<(PathBuf, Option<PathBuf>)> = vec![(common.to_owned(), main)];
     for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten() {
         let Ok(entry) = entry else { continue };
+        // Absolute, or relative to the folder that it stands in.
         let checkout = read(&entry.path().join("gitdir")).and_then(|file| {
-            PathBuf::from(OsStr::from_bytes(&file))
-                .parent()
-                .map(Path::to_owned)
+            let file = entry.path().join(OsStr::from_bytes(&file));
+            file.parent().map(Path::to_owned)
         });
         all.push((entry.path(), checkout));
     }
@@ -103,8 +103,10 @@ pub(crate) fn on(repo: &Repo, branch: &BranchName) -> Result<Option<Standing>, H
                     checkout: checkout.clone(),
                 });
             }
-            // The HEAD of a bare repository, or of a worktree that is gone: there is nothing to keep in step.
-            _ => {}
+            // It may lie on a disk that comes back: its files would look changed then.
+            Some(_) => return Err(busy("a checkout that is not there now")),
+            // The HEAD of a bare repository: there are no files to keep in step.
+            None => {}
         }
     }
     Ok(found)

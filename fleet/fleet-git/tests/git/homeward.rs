@@ -283,6 +283,21 @@ fn a_branch_that_is_checked_out_elsewhere_is_merged_there() {
 }
 
 #[test]
+fn a_checkout_is_known_by_a_relative_path_and_also_while_it_is_not_there() {
+    let (place, head) = with_work();
+    place.git("R", &["checkout", "-q", "-b", "feature"]);
+    place.git("R", &["worktree", "add", "-q", "../W", "trunk"]);
+    let known = place.path("R/.git/worktrees/W/gitdir");
+    fs::write(&known, "../../../../W/.git\n").unwrap();
+    fs::rename(place.path("W"), place.path("away")).unwrap();
+    refuses(&place, &head, "a checkout that is not there now");
+    fs::rename(place.path("away"), place.path("W")).unwrap();
+    bring(&place, &head).unwrap();
+    assert_eq!(file(&place, "W/f"), "1\nwork\n3\n");
+    assert_eq!(place.git("W", &["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_branch_that_is_gone_and_a_person_without_a_name_are_told() {
     let (place, head) = with_work();
     place.git("R", &["checkout", "-q", "-b", "feature"]);

@@ -241,7 +241,7 @@ fn refusal(run: &Run, head: &CommitId, error: HomewardError) -> Report {
     );
     match error {
         HomewardError::NoBranch(_) => report.hint("name another one: --onto BRANCH"),
-        HomewardError::Busy { .. } => report.hint("finish it or give it up, then land again"),
+        HomewardError::Busy { .. } => report.hint("finish it or give it up, then land again (`git worktree prune` forgets a checkout that is gone for good)"),
         HomewardError::InTheWay { paths, .. } => report
             .listing(lines(&paths))
             .hint("commit it or put it away (`git stash -u`), then land again"),

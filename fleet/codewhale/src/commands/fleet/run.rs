@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// Run a roster
 ///
 /// Each writing task works in a worktree of its own; your checkout is never touched. What passed its
-/// checks and review is on the branch `codewhale/<run>/integration`. Ctrl-C stops the run so that
-/// `fleet resume` can go on; a second one kills it.
+/// checks and review is on the branch `codewhale/<run>/integration`; `fleet land` takes it onto yours.
+/// Ctrl-C stops the run so that `fleet resume` can go on; a second one kills it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  codewhale fleet run roster.toml\n  codewhale fleet run roster.toml --budget tokens=500000\n  codewhale fleet run roster.toml --json | jq -c 'select(.type == \"task.ended\")'\n\nExit codes:\n  0 done   1 nothing succeeded   2 usage or configuration   3 some tasks succeeded   4 budget\n  6 provider unavailable or key refused   7 ledger damaged   8 storage failed   130, 143 stopped"
