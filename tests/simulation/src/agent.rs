@@ -9,7 +9,7 @@ use engine_core::content::Content;
 use engine_core::context::Window;
 use engine_core::ids::{AgentId, CallId, Tokens};
 use engine_core::message::ToolCall;
-use engine_core::outcome::{AgentOutcome, Ending, FailureKind};
+use engine_core::outcome::{AgentOutcome, Ending};
 use engine_core::record::AgentRecord;
 use engine_core::tool::EffectClass;
 use engine_core::transcript::Transcript;
@@ -252,7 +252,7 @@ impl Sim {
 
     fn finish(&mut self, id: &AgentId, outcome: AgentOutcome) -> Result<(), String> {
         let agent = id.clone();
-        let end = end_of(outcome);
+        let end = AttemptEnd::from(outcome);
         match self.input(Input::AttemptEnded { agent, end })? {
             Reply::Accepted => Ok(()),
             other => Err(format!("{id}: its end is answered by {other:?}")),
@@ -325,24 +325,4 @@ fn can_be_dropped(effect: &TurnEffect) -> bool {
             | TurnEffect::Wait(_)
             | TurnEffect::Prepare(_)
     )
-}
-
-/// What an agent's end means to the fleet.
-fn end_of(outcome: AgentOutcome) -> AttemptEnd {
-    match outcome {
-        AgentOutcome::Finished { text } => AttemptEnd::Finished {
-            text: Content::from(text),
-        },
-        AgentOutcome::Verdict { verdict, .. } => AttemptEnd::Verdict { verdict },
-        AgentOutcome::Budget { reason } => AttemptEnd::Budget { message: reason },
-        AgentOutcome::Interrupted => AttemptEnd::Interrupted,
-        AgentOutcome::Failed {
-            kind: FailureKind::KeyRefused | FailureKind::ProviderUnavailable,
-            message,
-        } => AttemptEnd::Provider { message },
-        AgentOutcome::Failed { kind, message } => AttemptEnd::Failed {
-            kind: kind.name().to_owned(),
-            message,
-        },
-    }
 }

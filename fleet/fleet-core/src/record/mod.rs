@@ -2,6 +2,7 @@
 //! token deltas, heartbeats and frames have no record.
 
 mod large;
+mod outcome;
 mod run;
 mod wish;
 mod work;

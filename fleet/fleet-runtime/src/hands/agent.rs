@@ -8,7 +8,7 @@ use crate::journal::ManagerJournal;
 use crate::mailbox::Mailbox;
 use engine_core::content::Content;
 use engine_core::ids::Tokens;
-use engine_core::outcome::{AgentOutcome, Ending, FailureKind};
+use engine_core::outcome::Ending;
 use engine_core::prompt::{
     DIFF_MAX_BYTES, Handover, Lesson, Order, Place, Review, Standing, first_message, system_prompt,
 };
@@ -30,9 +30,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Most output tokens of one answer.
 const OUTPUT_MAX: Tokens = Tokens(8_192);
-/// Longest message of a failed attempt in a record, in characters.
-const MESSAGE_MAX_CHARS: usize = 2_000;
-
 impl Inner {
     pub(super) async fn run_agent(
         self: Arc<Self>,
@@ -64,7 +61,7 @@ impl Inner {
         let equipped =
             match made.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())) {
                 Ok(equipped) => equipped,
-                Err(message) => return failed("workspace", &message),
+                Err(message) => return AttemptEnd::failed("workspace", &message),
             };
         let Some(model) = self.gear.models.get(&equipped.provider) else {
             let message = format!("provider `{}` is not set up", equipped.provider);
@@ -89,10 +86,12 @@ impl Inner {
         let outcome = run_agent(spec, equipped.history, ports, cancel).await;
         tools.close().await;
         match outcome {
-            Ok(outcome) => end_of(outcome),
+            Ok(outcome) => AttemptEnd::from(outcome),
             // The manager stops, or is gone and records nothing of this end.
             Err(JournalClosed) if stopped.is_cancelled() => AttemptEnd::Interrupted,
-            Err(JournalClosed) => failed("journal", "the fleet refused what the agent reported"),
+            Err(JournalClosed) => {
+                AttemptEnd::failed("journal", "the fleet refused what the agent reported")
+            }
         }
     }
 
@@ -278,44 +277,10 @@ async fn within(
             cancel.cancel();
             match work.await {
                 AttemptEnd::Interrupted => {
-                    failed("timeout", &format!("not done after {} s", limit.as_secs()))
+                    AttemptEnd::failed("timeout", &format!("not done after {} s", limit.as_secs()))
                 }
                 end => end,
             }
         }
-    }
-}
-
-fn failed(kind: &str, message: &str) -> AttemptEnd {
-    AttemptEnd::Failed {
-        kind: kind.to_owned(),
-        message: shortened(message),
-    }
-}
-
-fn shortened(message: &str) -> String {
-    message.chars().take(MESSAGE_MAX_CHARS).collect()
-}
-
-/// What an agent's end means to the fleet.
-fn end_of(outcome: AgentOutcome) -> AttemptEnd {
-    match outcome {
-        AgentOutcome::Finished { text } => AttemptEnd::Finished {
-            text: Content::from(text),
-        },
-        AgentOutcome::Verdict { verdict, .. } => AttemptEnd::Verdict { verdict },
-        AgentOutcome::Budget { reason } => AttemptEnd::Budget { message: reason },
-        AgentOutcome::Interrupted => AttemptEnd::Interrupted,
-        AgentOutcome::Failed {
-            kind: FailureKind::KeyRefused | FailureKind::ProviderUnavailable,
-            message,
-        } => AttemptEnd::Provider { message },
-        AgentOutcome::Failed {
-            kind: FailureKind::RefusedForGood,
-            message,
-        } => AttemptEnd::Refused {
-            message: shortened(&message),
-        },
-        AgentOutcome::Failed { kind, message } => failed(kind.name(), &message),
     }
 }
