@@ -36,6 +36,8 @@ def broken(kind, times, **more):
 # Name, what is played, how many faults that are at least, and how the fleet must end.
 FAULTS = [
     ("429 with Retry-After", [status(429, 2, retry_after=2, match=ASKED)], 2, 0),
+    ("429 at the look before the run", [status(429, 1, retry_after=2)], 1, 0),
+    ("529 at the look before the run", [status(529, 1)], 1, 0),
     ("529", [status(529, 2, match=ASKED)], 2, 0),
     ("401", [status(401, None)], 1, 6),
     ("401 in the middle", [status(401, None, match=ASKED)], 1, 6),
