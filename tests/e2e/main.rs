@@ -10,6 +10,7 @@ mod contract;
 mod crash;
 mod crew;
 mod damage;
+mod detached;
 mod doctor;
 mod edges;
 mod environment;

@@ -2,6 +2,7 @@
 //! on, and says where the work is. Never decides what a run does, and never shows what is not durable.
 
 mod closing;
+pub(crate) mod detached;
 mod screen;
 mod signals;
 
@@ -32,6 +33,8 @@ const TICK: Duration = Duration::from_secs(1);
 pub(crate) enum Show {
     /// How the tasks go, and at the end where the work is.
     Progress,
+    /// The same in the run's log, once the run is open and the process in front was told so.
+    Detached,
     /// At the end the result of the only task, as data.
     Result,
     /// Every record as it becomes durable, as data.
@@ -72,7 +75,8 @@ pub(crate) fn attend(
     let state = launched.managed.store.state().clone();
     let run = launched.run.to_string();
     app.output.say(format!("run {run}"));
-    let screen = Screen::new(app, run, show);
+    let screen = Screen::new(app, run.clone(), show);
+    let folder = launched.folder.clone();
     let managed = launched.managed;
     let end = runtime.block_on(async move {
         let signals = Signals::listen()?;
@@ -83,6 +87,8 @@ pub(crate) fn attend(
             state,
             screen,
             told,
+            opened: (show == Show::Detached)
+                .then(|| Box::new(move || detached::let_go(app, &run, &folder)) as _),
         }
         .until_the_end(running.lines, running.done)
         .await
@@ -114,7 +120,11 @@ struct Attendance<'a> {
     state: FleetState,
     screen: Screen<'a>,
     told: mpsc::UnboundedReceiver<Told>,
+    /// What is to be done once the run is durably open.
+    opened: Option<Opened<'a>>,
 }
+
+type Opened<'a> = Box<dyn FnOnce() -> Result<(), Report> + 'a>;
 
 impl Attendance<'_> {
     async fn until_the_end(
@@ -130,6 +140,9 @@ impl Attendance<'_> {
                 count = lines.recv_many(&mut batch, LINES_AT_ONCE) => {
                     if count == 0 {
                         break;
+                    }
+                    if let Some(opened) = self.opened.take() {
+                        opened()?;
                     }
                     self.take(&mut batch);
                 }

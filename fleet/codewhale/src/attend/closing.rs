@@ -28,7 +28,7 @@ pub(super) fn say(app: &App, state: &FleetState, folder: &Path, show: Show) -> R
     match show {
         Show::Records => return Ok(()),
         Show::Result => result(app, state, folder)?,
-        Show::Progress => {
+        Show::Progress | Show::Detached => {
             let room = Room {
                 width: app.output.columns(),
                 height: usize::MAX,

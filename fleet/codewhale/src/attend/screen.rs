@@ -49,6 +49,7 @@ impl<'a> Screen<'a> {
         let live = app.output.live().filter(|_| !app.is_verbose());
         let (way, detail) = match (show, live) {
             (Show::Records, _) => (Way::Records, Detail::All),
+            (Show::Detached, _) => (Way::Lines, Detail::Steps),
             (Show::Progress | Show::Result, Some(live)) => {
                 (Way::Live(Inline::new(live)), Detail::Ends)
             }

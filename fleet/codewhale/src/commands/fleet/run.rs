@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::arguments::{Format, JsonOption};
-use crate::attend::{self, Show};
+use crate::attend::{self, Show, detached};
 use crate::cap::Cap;
 use crate::exit::Exit;
 use crate::launch::{self, Ground, Models};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Ctrl-C stops the run so that `fleet resume` can go on; a second one kills it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  codewhale fleet run roster.toml\n  codewhale fleet run roster.toml --budget tokens=500000\n  codewhale fleet run roster.toml --json | jq -c 'select(.type == \"task.ended\")'\n\nExit codes:\n  0 done   1 nothing succeeded   2 usage or configuration   3 some tasks succeeded   4 budget\n  6 provider unavailable or key refused   7 ledger damaged   8 storage failed   130, 143 stopped"
+    after_help = "Examples:\n  codewhale fleet run roster.toml\n  codewhale fleet run roster.toml --detach\n  codewhale fleet run roster.toml --budget tokens=500000\n  codewhale fleet run roster.toml --json | jq -c 'select(.type == \"task.ended\")'\n\nExit codes:\n  0 done   1 nothing succeeded   2 usage or configuration   3 some tasks succeeded   4 budget\n  6 provider unavailable or key refused   7 ledger damaged   8 storage failed   130, 143 stopped"
 )]
 pub(crate) struct Run {
     /// The roster
@@ -31,6 +31,13 @@ pub(crate) struct Run {
     /// Cap of the whole run, instead of the roster's; such as tokens=500000
     #[arg(long, value_name = "CAP")]
     budget: Option<Cap>,
+    /// Run in a session of its own: prints the id once the run is open, and ends; what would be said
+    /// goes to `run.log` in the run's folder
+    #[arg(long, conflicts_with = "json")]
+    detach: bool,
+    /// This process is the one in the back.
+    #[arg(long, hide = true, conflicts_with = "json")]
+    detached: bool,
     #[command(flatten)]
     json: JsonOption,
 }
@@ -46,6 +53,12 @@ impl Run {
     /// # Errors
     /// When the roster is wrong, nothing can be run here, or the manager could not go on.
     pub(crate) fn run(&self, app: &App) -> Result<Exit, Report> {
+        if self.detach {
+            return detached::start(app, "--detached");
+        }
+        if self.detached {
+            detached::leave_session()?;
+        }
         let found = repository::find(&app.around);
         let repository = found.as_ref().ok().map(fleet_git::Repo::toplevel);
         let loaded =
@@ -70,7 +83,12 @@ impl Run {
             let _inside = runtime.enter();
             launch::new_run(&ground, plan, Some(loaded.text), models, None)?
         };
-        let show = Show::for_format(self.format(), Show::Progress);
+        let for_people = if self.detached {
+            Show::Detached
+        } else {
+            Show::Progress
+        };
+        let show = Show::for_format(self.format(), for_people);
         attend::attend(app, runtime, launched, show)
     }
 }
