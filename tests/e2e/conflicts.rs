@@ -33,14 +33,16 @@ fn environment(server: &ModelServer) -> TestEnvironment {
     environment
 }
 
-/// A file is read before it is written over.
+/// A look, so that there is a turn before the one that writes.
 fn read() -> Reply {
     Reply::calls([("read", r#"{"path":"f"}"#)])
 }
 
+/// Writes `f` by a command: unlike the tool, it need not have been read under the same manager.
 fn write(content: &str) -> Reply {
-    let call = serde_json::json!({"path": "f", "content": content}).to_string();
-    Reply::calls([("write", call.as_str())])
+    let command = format!("printf '{}' > f", content.replace('\n', "\\n"));
+    let call = serde_json::json!({"command": command}).to_string();
+    Reply::calls([("shell", call.as_str())])
 }
 
 /// Each builder writes its word; one that is told of a conflict writes `solved`.
