@@ -29,7 +29,7 @@ fn user_config(text: &str) -> UserConfig {
 
 const EVERYTHING: &str = r#"
 name  = "raise-coverage"
-model = "deepseek/deepseek-chat"
+model = "deepseek/deepseek-v4"
 goal  = "Every public parser function has a test."
 base  = "main"
 
@@ -108,8 +108,8 @@ limits {"agents":8,"attempts":3,"steps":150,"wall_secs":5400}
 name "raise-coverage"
 providers.deepseek {"base_url":"https://api.deepseek.example/v1","key_env":"DEEPSEEK_KEY","kind":"openai"}
 providers.local {"base_url":"http://127.0.0.1:11434/v1","key_env":"LOCAL_KEY","kind":"openai"}
-roles.builder {"access":"write","agents":4,"effort":"medium","gives_verdict":false,"model":{"model":"deepseek-chat","provider":"deepseek"},"network":true}
-roles.reviewer {"access":"read","gives_verdict":true,"model":{"model":"deepseek-chat","provider":"deepseek"},"network":false}
+roles.builder {"access":"write","agents":4,"effort":"medium","gives_verdict":false,"model":{"model":"deepseek-v4","provider":"deepseek"},"network":true}
+roles.reviewer {"access":"read","gives_verdict":true,"model":{"model":"deepseek-v4","provider":"deepseek"},"network":false}
 roles.scout {"access":"read","gives_verdict":false,"instructions":"Report files and lines.","model":{"model":"qwen3-coder","provider":"local"},"network":false,"tools":["read","grep","list","git"]}
 tasks {"budget":{},"id":"survey","prompt":"List public parser functions without a test.","role":"scout"}
 tasks {"budget":{"tokens":300000},"check":["cargo test -q"],"id":"tests","needs":["survey"],"prompt":"Write the missing tests.","review":"reviewer","role":"builder","timeout_secs":1800}
@@ -133,7 +133,7 @@ level 1
   survey: scout (read) asks local/qwen3-coder
 
 level 2
-  tests: builder (write+network) asks deepseek/deepseek-chat
+  tests: builder (write+network) asks deepseek/deepseek-v4
     needs   survey
     check   cargo test -q
     review  reviewer

@@ -110,8 +110,17 @@ fn a_provider_that_is_gone_is_waited_for_by_the_run_not_by_the_person() {
     );
     let after = std::fs::read(&ledger).expect("a ledger");
     assert!(
-        after == before,
-        "nothing could be done, and something was written"
+        after.starts_with(&before),
+        "what was recorded is not what it was"
+    );
+    let status = environment.run(&["fleet", "status", "--json"]).exits(0);
+    let status = &status.json()[0];
+    assert_eq!(status["state"], "provider");
+    let tasks = status["tasks"].as_array().expect("tasks");
+    let mut attempts = tasks.iter().map(|task| task["attempt"].as_u64());
+    assert!(
+        attempts.all(|no| no.is_some_and(|no| no <= 1)),
+        "an outage is no attempt"
     );
 }
 

@@ -12,7 +12,7 @@ const MODEL: Key = Key::new(
     "The model of every role that names none.",
 )
 .default("none")
-.example("\"deepseek/deepseek-chat\"")
+.example("\"deepseek/deepseek-v4\"")
 .also(&["default_model", "llm"]);
 
 const LIMITS_TABLE: Key = Key::new(

@@ -31,8 +31,7 @@ pub(crate) struct Clean {
     /// Id of a run that is not at work, or the beginning of it [default: all finished runs]
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// Also take away snapshots and branches of attempts: those whose work is on a branch that stays, or
-    /// all of them; what is lost is named
+    /// Also take away snapshots and branches of attempts; what is lost is named
     #[arg(long, value_name = "WHICH", value_enum)]
     refs: Option<Refs>,
     #[command(flatten)]

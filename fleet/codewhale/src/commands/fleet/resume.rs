@@ -24,8 +24,9 @@ pub(crate) struct Resume {
     /// Id of the run, or the beginning of it [default: the only unfinished one]
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// Try everything again that failed, was in conflict, or ran into a cap; also of a run that has ended,
-    /// the newest when none is named
+    /// Try everything again that failed, was in conflict, or ran into a cap
+    ///
+    /// Also of a run that has ended: the newest one when none is named.
     #[arg(long)]
     retry_failed: bool,
     #[command(flatten)]

@@ -31,11 +31,12 @@ pub(crate) struct Run {
     /// Cap of the whole run, instead of the roster's; such as tokens=500000
     #[arg(long, value_name = "CAP")]
     budget: Option<Cap>,
-    /// Run in a session of its own: prints the id once the run is open, and ends; what would be said
-    /// goes to `run.log` in the run's folder
+    /// Run in the back, in a session of its own; prints the id once the run is open
+    ///
+    /// What would be said goes to `run.log` in the run's folder.
     #[arg(long, conflicts_with = "json")]
     detach: bool,
-    /// This process is the one in the back.
+    /// This process is the one in the back
     #[arg(long, hide = true, conflicts_with = "json")]
     detached: bool,
     #[command(flatten)]
