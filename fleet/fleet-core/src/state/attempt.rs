@@ -301,7 +301,7 @@ impl FleetState {
             source,
             text,
         });
-        if no.0 - task.attempts_before < allowed {
+        if task.attempts_counted() < allowed {
             self.make_ready(ix, Urgency::Retry);
         } else {
             self.close(ix, end, Some(reason.to_owned()), None);

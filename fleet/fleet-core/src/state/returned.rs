@@ -41,11 +41,10 @@ impl FleetState {
     pub(super) fn after_unchanged(&mut self, ix: TaskIx) {
         let allowed = self.run.as_ref().map_or(1, |run| run.plan.limits.attempts);
         let task = &self.tasks[ix.at()];
-        let was_told = task
-            .findings
-            .iter()
-            .any(|finding| finding.source == FindingSource::Unchanged);
-        let is_last = was_told || task.attempt_no().0 >= allowed;
+        let was_told = task.findings.iter().any(|finding| {
+            finding.source == FindingSource::Unchanged && finding.attempt.0 > task.attempts_before
+        });
+        let is_last = was_told || task.attempts_counted() >= allowed;
         if task.spec.review.is_some() {
             self.set_phase(ix, super::Phase::WantsReview);
         } else if is_last && !task.spec.check.is_empty() {

@@ -252,4 +252,9 @@ impl Task {
     pub fn attempt_no(&self) -> AttemptNo {
         self.attempt.as_ref().map_or(AttemptNo(0), |a| a.no)
     }
+
+    /// Attempts that count against the limit: those since the newest retry.
+    pub(crate) fn attempts_counted(&self) -> u32 {
+        self.attempt_no().0 - self.attempts_before
+    }
 }

@@ -150,20 +150,9 @@ fn nothing_changed_counts_only_when_more_than_the_agent_says_that_nothing_was_ne
         spec.review = review.map(|role| RoleName(role.into()));
         let limit = |plan: &mut RunSpec| plan.limits.attempts = attempts;
         let mut bench = Bench::new(vec![spec], limit);
-        play(&mut bench, |_, kind, agent| {
-            let AgentId { task, attempt } = agent.clone();
-            let tree = TreeId("tree".into());
-            match kind {
-                EffectKind::Commit => Some(
-                    WorkUnchanged {
-                        task,
-                        attempt,
-                        tree,
-                    }
-                    .into(),
-                ),
-                kind => passed(agent, kind),
-            }
+        play(&mut bench, |_, kind, agent| match kind {
+            EffectKind::Commit => Some(unchanged(agent)),
+            kind => passed(agent, kind),
         });
         let (_, task) = bench.state.find(&"t".parse().unwrap()).unwrap();
         assert_eq!((bench.word("t"), task.attempt_no().0), expected);
@@ -179,4 +168,36 @@ fn nothing_changed_counts_only_when_more_than_the_agent_says_that_nothing_was_ne
     check(&["c"], None, 5, ("verified", 2));
     check(&[], Some("reviewer"), 2, ("verified", 1));
     check(&["c"], Some("reviewer"), 2, ("verified", 1));
+}
+
+#[test]
+fn after_a_retry_an_agent_that_changed_nothing_is_asked_again_as_at_first() {
+    let mut bench = Bench::new(vec![task("t", "builder", &[])], |plan| {
+        plan.limits.attempts = 5;
+    });
+    for expected in [2, 4] {
+        play(&mut bench, |_, kind, agent| match kind {
+            EffectKind::Commit => Some(unchanged(agent)),
+            kind => passed(agent, kind),
+        });
+        let (_, task) = bench.state.find(&"t".parse().unwrap()).unwrap();
+        assert_eq!(task.attempt_no(), AttemptNo(expected));
+        assert_eq!(bench.word("t"), "failed");
+        bench.input(Input::Wish(Wish::RetryFailed));
+        bench.input(Input::Resume {
+            version: "v".into(),
+            pid: 1,
+        });
+    }
+}
+
+fn unchanged(agent: AgentId) -> Record {
+    let AgentId { task, attempt } = agent;
+    let tree = TreeId("tree".into());
+    WorkUnchanged {
+        task,
+        attempt,
+        tree,
+    }
+    .into()
 }
