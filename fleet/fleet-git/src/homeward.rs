@@ -221,13 +221,15 @@ impl Repo {
         let kept = standing.keep()?;
         match self.persons_call(args).folder(&standing.checkout).run() {
             Ok(_) => {}
-            Err(error) if self.branch_tip(wish.branch)?.as_ref() != Some(tip) => {
+            Err(error) if self.holds(wish)? => {
                 // It was done, and something after it failed: a hook that only hears of it.
                 tracing::warn!(%error, "git merged and then said no");
             }
             Err(error) => {
                 let back = standing.put_back(self, wish.head, kept);
+                let is_moved = self.branch_tip(wish.branch)?.as_ref() != Some(tip);
                 return Err(match back {
+                    Ok(()) if is_moved => HomewardError::Moved(wish.branch.clone()),
                     Ok(()) => HomewardError::Refused(error),
                     Err(second) => {
                         tracing::warn!(%second, "a refused merge could not be put back");
@@ -247,6 +249,14 @@ impl Repo {
             checkout: Some(standing.checkout.clone()),
             hooks_not_run: Vec::new(),
         })
+    }
+
+    /// Whether the person's branch holds the work by now.
+    fn holds(&self, wish: &Homeward<'_>) -> Result<bool, RepoError> {
+        match self.branch_tip(wish.branch)? {
+            Some(tip) => self.is_below(wish.head, &tip),
+            None => Ok(false),
+        }
     }
 
     /// Moves a branch that is checked out nowhere.

@@ -156,6 +156,22 @@ fn what_a_hook_refuses_is_put_back() {
 }
 
 #[test]
+fn a_branch_that_somebody_else_moves_during_a_refused_merge_does_not_count_as_landed() {
+    let (place, head) = with_work();
+    place.commit("R", &[("other", "x\n")], "mine");
+    let script = "other=$(git commit-tree -p HEAD -m theirs 'HEAD^{tree}')
+        git update-ref refs/heads/trunk \"$other\"; exit 1";
+    hook(&place, "pre-merge-commit", script);
+    let error = bring(&place, &head).unwrap_err();
+    assert!(matches!(error, HomewardError::Moved(_)), "{error:?}");
+    let shown = place.git("R", &["log", "-1", "--format=%s", "trunk"]);
+    assert_eq!(shown, "theirs");
+    assert_eq!(place.git("R", &["status", "--porcelain"]), "");
+    fs::remove_file(place.path("R/.git/hooks/pre-merge-commit")).unwrap();
+    assert!(bring(&place, &head).is_ok());
+}
+
+#[test]
 fn uncommitted_work_in_the_way_is_never_touched() {
     let check = |prepare: fn(&Place), wanted: &[&str]| {
         let (place, head) = with_work();
