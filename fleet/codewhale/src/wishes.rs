@@ -45,11 +45,26 @@ pub(crate) fn make(app: &App, run: &RunFolder, wish: &Wish) -> Result<Recorded, 
             Asked::Done => return Ok(Recorded::ByManager),
             Asked::Refused(refusal) if refusal.code == Code::Ending => is_gone(run, &holder),
             Asked::Refused(refusal) => return Err(refused(run, wish, &refusal)),
-            Asked::Unreachable(_) if ledger::holder(&run.path).as_ref() != Some(&holder) => true,
-            Asked::Unreachable(error) => return Err(unreachable(run, &holder, &error)),
+            Asked::Unreachable(error) if ledger::holder(&run.path).as_ref() == Some(&holder) => {
+                return Err(unreachable(run, &holder, &error));
+            }
+            Asked::Unreachable(error) if !may_ask_again(wish, &error) => {
+                return Err(unknown(run, &holder, &error));
+            }
+            Asked::Unreachable(_) => true,
         };
     }
     Err(Report::storage(format!("The run `{}` changes hands", run.id)).hint("try again"))
+}
+
+/// Whether asking the next manager cannot do it twice. Said again, a text would be heard twice; all else is
+/// refused once it was done.
+fn may_ask_again(wish: &Wish, error: &Unreachable) -> bool {
+    match (wish, error) {
+        (_, Unreachable::Nowhere) => true,
+        (Wish::Tell { .. }, _) => false,
+        (Wish::Cancel { .. } | Wish::CancelAll | Wish::Retry { .. } | Wish::RetryFailed, _) => true,
+    }
 }
 
 /// What came of asking a manager.
@@ -132,6 +147,18 @@ fn refused(run: &RunFolder, wish: &Wish, refusal: &Refusal) -> Report {
     }
 }
 
+/// A manager that ended after it was asked, and before it answered.
+fn unknown(run: &RunFolder, holder: &Holder, error: &Unreachable) -> Report {
+    Report::storage(format!(
+        "The manager of `{}`, {holder}, ended meanwhile ({error}): it is not known whether it recorded that",
+        run.id
+    ))
+    .hint(format!(
+        "`codewhale fleet logs {}` shows it if it did; if not, say it again",
+        run.id
+    ))
+}
+
 fn unreachable(run: &RunFolder, holder: &Holder, error: &Unreachable) -> Report {
     Report::new(
         Exit::Storage,
@@ -141,4 +168,26 @@ fn unreachable(run: &RunFolder, holder: &Holder, error: &Unreachable) -> Report 
         "`codewhale fleet stop {0}` stops it all the same; what was recorded shows in `codewhale fleet logs {0}`",
         run.id
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_said_again_only_where_nobody_can_have_heard_it() {
+        #[track_caller]
+        fn check(wish: &Wish, error: &Unreachable, expected: bool) {
+            assert_eq!(may_ask_again(wish, error), expected, "{wish:?} {error}");
+        }
+        let tell = Wish::Tell {
+            task: "t".parse().unwrap(),
+            text: "x".to_owned(),
+        };
+        check(&tell, &Unreachable::Nowhere, true);
+        for error in [Unreachable::Silent, Unreachable::Unintelligible] {
+            check(&tell, &error, false);
+            check(&Wish::CancelAll, &error, true);
+        }
+    }
 }
