@@ -39,6 +39,8 @@ pub struct Account {
     pub spent: Spent,
     /// Set aside for requests under way.
     pub reserved: Tokens,
+    /// What was billed beyond reservations when the cap was last given anew: it closes nothing any more.
+    pub forgiven: Tokens,
 }
 
 /// Whether a request fits into an account.
@@ -74,13 +76,19 @@ impl Account {
         let least = output.min(MIN_OUTPUT);
         let left_ever = cap.minus(self.spent.total());
         let left_now = left_ever.minus(self.reserved);
-        if self.spent.overrun > Tokens(0) || left_ever < input.plus(least) {
+        if self.spent.overrun > self.forgiven || left_ever < input.plus(least) {
             Fit::No
         } else if left_now < input.plus(least) {
             Fit::Later
         } else {
             Fit::Yes(output.min(left_now.minus(input)))
         }
+    }
+
+    /// Gives the cap anew, on top of what was spent.
+    pub fn renew(&mut self, cap: Option<Tokens>) {
+        self.cap = cap.map(|cap| cap.plus(self.spent.total()));
+        self.forgiven = self.spent.overrun;
     }
 
     /// Sets a reservation aside.
@@ -142,7 +150,30 @@ mod tests {
                 ..Spent::default()
             },
             reserved: Tokens(reserved),
+            ..Account::default()
         }
+    }
+
+    #[test]
+    fn a_cap_given_anew_holds_on_top_of_what_was_spent_also_after_an_overrun() {
+        let usage = |input| {
+            Some(Usage {
+                input: Tokens(input),
+                ..Usage::default()
+            })
+        };
+        let mut account = account(10_000, 0, 0);
+        account.reserve(Tokens(300));
+        account.settle(Tokens(300), usage(400));
+        assert_eq!(account.fit(Tokens(1), Tokens(1)), Fit::No);
+        account.renew(Some(Tokens(10_000)));
+        assert_eq!(
+            account.fit(Tokens(100), Tokens(50_000)),
+            Fit::Yes(Tokens(9_900))
+        );
+        account.reserve(Tokens(300));
+        account.settle(Tokens(300), usage(301));
+        assert_eq!(account.fit(Tokens(1), Tokens(1)), Fit::No);
     }
 
     #[test]

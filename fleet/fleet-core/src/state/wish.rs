@@ -24,8 +24,7 @@ impl FleetState {
         task.attempts_before = task.attempt_no().0;
         task.told.extend(record.instructions.clone());
         // Its own cap holds for each set of attempts.
-        let spent = task.account.spent.total();
-        task.account.cap = task.spec.budget.tokens.map(|cap| cap.plus(spent));
+        task.account.renew(task.spec.budget.tokens);
         self.reopen(ix, Urgency::Retry);
         self.revive_dependents(ix);
     }

@@ -19,6 +19,7 @@ fn account(spent: u64, cap: Option<u64>) -> Account {
         cap: cap.map(Tokens),
         spent,
         reserved: Tokens(0),
+        ..Account::default()
     }
 }
 
