@@ -3,12 +3,27 @@
 use crate::codec::FleetCodec;
 use crate::history::Histories;
 use chrono::{DateTime, Utc};
+use fleet_core::decide::Input;
 use fleet_core::record::Record;
+use fleet_core::spec::TaskSpec;
 use fleet_core::state::{FleetState, IllegalRecord};
 use fleet_core::time::Stamp;
 use ledger::{Entry, OnDurable, Seq, Writer};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
+
+/// Tasks queued by one line.
+const QUEUE_CHUNK: usize = 200;
+
+/// What queues those of the ordered tasks that are not queued yet, line by line.
+pub(crate) fn unqueued<'a>(
+    state: &FleetState,
+    tasks: &'a [TaskSpec],
+) -> impl Iterator<Item = Input> + use<'a> {
+    let left = tasks.get(state.ordered() as usize..).unwrap_or_default();
+    let chunks = left.chunks(QUEUE_CHUNK);
+    chunks.map(|chunk| Input::Queue(chunk.to_vec()))
+}
 
 /// Where an entry of the file stands, as the fold knows it.
 #[must_use]

@@ -2,15 +2,12 @@
 //! for that moment. Never starts anything; what then is owed waits for `fleet resume`.
 
 use crate::clock::Clock;
-use crate::store::{Store, stamp_of};
+use crate::store::{Store, stamp_of, unqueued};
 use fleet_core::decide::{Input, Reply, decide};
 use fleet_core::record::Record;
 use fleet_core::spec::TaskSpec;
 use fleet_core::state::{IllegalRecord, Misfit};
 use ledger::AppendError;
-
-/// Tasks queued by one line.
-const QUEUE_CHUNK: usize = 200;
 
 /// Why it could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +38,8 @@ pub fn record(
     clock: &dyn Clock,
 ) -> Result<Reply, UnmanagedError> {
     let mut hand = Hand { store, clock };
-    let queued = hand.store.state.ordered() as usize;
-    for chunk in tasks.get(queued..).unwrap_or_default().chunks(QUEUE_CHUNK) {
-        hand.take(Input::Queue(chunk.to_vec()))?;
+    for queue in unqueued(&hand.store.state, tasks) {
+        hand.take(queue)?;
     }
     let reply = hand.take(input)?;
     while let Some(records) = hand.store.state.conclude() {

@@ -18,7 +18,7 @@ use crate::hands::Hands;
 use crate::history::Histories;
 use crate::mailbox::{Letter, Mailbox};
 use crate::socket::{Folders, Server};
-use crate::store::{DurableLines, Store, Told, stamp_of};
+use crate::store::{DurableLines, Store, Told, stamp_of, unqueued};
 use effects::Effects;
 use fleet_core::decide::{Ask, Decline, Input, Reply, Wish, decide};
 use fleet_core::record::{Record, RunEnded, RunOpened};
@@ -35,8 +35,6 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Tasks queued by one line.
-const QUEUE_CHUNK: usize = 200;
 /// Inputs taken before the loop looks at anything else.
 const DRAIN_MAX: usize = 256;
 /// How long running effects get to end when the run stops.
@@ -264,9 +262,8 @@ impl Manager {
                 tasks
             }
         };
-        let queued = self.state.ordered() as usize;
-        for chunk in tasks.get(queued..).unwrap_or_default().chunks(QUEUE_CHUNK) {
-            self.input(Input::Queue(chunk.to_vec()))?;
+        for input in unqueued(&self.state, &tasks) {
+            self.input(input)?;
         }
         self.advance()
     }
