@@ -1,5 +1,5 @@
 //! Patches as values: what a text in one of two forms asks for. Never touches a file; see
-//! [`plan`] for what it means to the files that are there.
+//! `plan` for what it means to the files that are there.
 //!
 //! Two forms are read. *Git's unified diff*: `diff --git` headers, or only `---` and `+++`; new,
 //! deleted, renamed and copied files, the executable bit, `\ No newline at end of file`, quoted
@@ -9,7 +9,7 @@
 //!
 //! What is forgiven: text before the first file and between files; counts in `@@` lines that do not
 //! fit the lines below them, or no numbers at all; empty context lines without their blank; a whole
-//! patch in CR LF; a fence of backticks around it. Where lines are found is told by [`place`].
+//! patch in CR LF; a fence of backticks around it. Where lines are found is told by `place`.
 
 mod envelope;
 mod hunks;
