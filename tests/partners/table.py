@@ -38,24 +38,35 @@ class Table:
         self.rows = []
 
     def play(self, partner, what, least_seconds, act):
-        """One row. It is not begun when less than `least_seconds` is left."""
+        """One row. It is not begun when less than `least_seconds` is left.
+
+        A row that fails is played once more, and says so: a partner's verdict may hang on whether it was
+        still sending when we hung up. A fault of ours fails twice.
+        """
         began = time.monotonic()
         print(f"\n-- {partner}: {what}", flush=True)
+        verdict, note = self.go(least_seconds, act)
+        if verdict == FAILED and self.clock.left() >= least_seconds:
+            print(f"   {verdict} {note}; once more", flush=True)
+            verdict, again = self.go(least_seconds, act)
+            note = f"{again} (at the second go; first: {note})"
+        self.rows.append((verdict, partner, what, time.monotonic() - began, note))
+        print(f"   {verdict} {note}", flush=True)
+
+    def go(self, least_seconds, act):
+        """Plays a row; its verdict and a note."""
         try:
             if self.clock.left() < least_seconds:
                 raise NotRun("no time is left for it")
-            note = act() or ""
-            verdict = PASSED
+            return PASSED, act() or ""
         except NotRun as reason:
-            verdict, note = NOT_RUN, str(reason)
+            return NOT_RUN, str(reason)
         except Failed as reason:
-            verdict, note = FAILED, first_line(reason)
             print(f"{reason}", flush=True)
+            return FAILED, first_line(reason)
         except Exception as error:  # a fault of the driver is a fault of the test
-            verdict, note = FAILED, f"{type(error).__name__}: {first_line(error)}"
             print(repr(error), flush=True)
-        self.rows.append((verdict, partner, what, time.monotonic() - began, note))
-        print(f"   {verdict} {note}", flush=True)
+            return FAILED, f"{type(error).__name__}: {first_line(error)}"
 
     def skip(self, partner, rows, reason):
         """Rows that cannot be tried, with the reason."""
