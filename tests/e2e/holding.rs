@@ -39,13 +39,18 @@ fn a_second_manager_is_refused_at_once_and_changes_nothing() {
     for signal in [Signal::CONT, Signal::STOP] {
         manager.signal(signal);
         let began = Instant::now();
+        // Unnamed, it is not denied: it is unfinished, and there is nothing to go on with.
+        let unnamed = crew.environment.run(&["fleet", "resume"]).exits(2);
+        assert!(
+            unnamed.stderr.contains("is at work already") && unnamed.stderr.contains(&run),
+            "{}",
+            unnamed.stderr
+        );
         let refused = crew.environment.run(&["fleet", "resume", &run]).exits(8);
         assert!(began.elapsed() < REFUSAL, "{:?}", began.elapsed());
         assert!(refused.stderr.contains(&pid), "{}", refused.stderr);
         assert!(bytes(&crew) == before, "a refused process wrote");
     }
-    // Without a name there is nothing to go on with.
-    crew.environment.run(&["fleet", "resume"]).exits(2);
     manager.signal(Signal::CONT);
     crew.give_answer();
     ends_as(manager.ended(), "done", 0);

@@ -143,6 +143,16 @@ impl Runs {
         chosen(self.all()?, given, self.whose)
     }
 
+    /// Why no run can be gone on with, when these are at work: they are unfinished, too.
+    fn none_to_go_on_with(&self, managed: &[String]) -> Report {
+        if managed.is_empty() {
+            return self.none_that("is unfinished");
+        }
+        Report::usage("Every run that is unfinished is at work already")
+            .listing(managed.join("\n"))
+            .hint("`codewhale fleet logs -f` goes on with one; `codewhale fleet stop` stops it")
+    }
+
     /// The only run that a manager is at work on.
     ///
     /// # Errors
@@ -190,13 +200,16 @@ impl Runs {
         if given.is_some() {
             return chosen(all, given, self.whose);
         }
-        let mut open: Vec<RunFolder> = read_all(all)
+        let (open, rest): (Vec<ReadRun>, Vec<ReadRun>) =
+            read_all(all).into_iter().partition(ReadRun::is_left_open);
+        let mut open: Vec<RunFolder> = open.into_iter().map(|run| run.folder).collect();
+        let managed: Vec<String> = rest
             .into_iter()
-            .filter(ReadRun::is_left_open)
-            .map(|run| run.folder)
+            .filter(|run| run.manager.is_some())
+            .map(|run| run.folder.id)
             .collect();
         match open.len() {
-            0 => Err(self.none_that("is unfinished")),
+            0 => Err(self.none_to_go_on_with(&managed)),
             1 => Ok(open.remove(0)),
             _ => Err(several("Several runs are unfinished", &open)),
         }
