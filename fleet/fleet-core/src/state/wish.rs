@@ -18,9 +18,10 @@ impl FleetState {
     pub(super) fn on_retried(&mut self, record: &TaskRetried) {
         let ix = self.by_id[&record.task];
         let task = &mut self.tasks[ix.at()];
-        if !matches!(task.phase, Phase::Ended(EndState::Cancelled)) {
-            task.next_from = task.next_from.take().or_else(|| left_over(task));
-        }
+        task.next_from = match task.phase {
+            Phase::Ended(EndState::Cancelled) => None,
+            _ => task.next_from.take().or_else(|| left_over(task)),
+        };
         task.attempts_before = task.attempt_no().0;
         task.told.extend(record.instructions.clone());
         // Its own cap holds for each set of attempts.

@@ -274,6 +274,35 @@ fn a_retry_goes_on_from_what_was_left_and_after_a_cancellation_anew() {
 }
 
 #[test]
+fn a_task_cancelled_between_attempts_begins_anew_too() {
+    let mut spec = task("a", "builder", &[]);
+    spec.check = vec!["c".into()];
+    let tasks = vec![spec, task("d", "scout", &[])];
+    let mut bench = Bench::new(tasks, |plan| plan.limits.agents = 1);
+    let a = "a".parse().unwrap();
+    let owed_to_a = |bench: &Bench| {
+        let (ix, _) = bench.state.find(&a).unwrap();
+        bench.state.owed_to(ix)
+    };
+    while let Some(next) = owed_to_a(&bench) {
+        bench.perform(next, &mut |_| finished());
+    }
+    assert_eq!((bench.word("a"), bench.word("d")), ("queued", "running"));
+    cancel(&mut bench, "a");
+    retry(&mut bench, "a", None);
+    bench.play(|_| finished());
+    let starts: Vec<_> = bench
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::AttemptStarted(r) if r.task == a => r.start.clone(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(starts, ["base", "base"].map(|id| CommitId(id.into())));
+}
+
+#[test]
 fn what_cannot_be_retried_is_declined() {
     let mut spec = task("a", "builder", &[]);
     spec.review = Some(RoleName("reviewer".into()));
