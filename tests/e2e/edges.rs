@@ -124,6 +124,37 @@ fn a_provider_that_is_gone_is_waited_for_by_the_run_not_by_the_person() {
     );
 }
 
+#[test]
+fn a_repository_moved_between_stop_and_resume_goes_on_where_it_is_now() {
+    let crew = Crew::new();
+    crew.hold_answer("alpha/1.2");
+    let manager = crew.start();
+    crew.wait_until_asked("alpha/1.2", 0);
+    manager.signal(Signal::INT);
+    manager.ended();
+    crew.give_answer();
+    let environment = &crew.environment;
+    let moved = environment.path("moved");
+    std::fs::rename(environment.path("desk"), &moved).expect("a new name");
+    let resumed = environment
+        .command(&["fleet", "resume"])
+        .current_dir(&moved)
+        .output()
+        .expect("it runs");
+    let resumed = environment.ran(&resumed).exits(0);
+    let said = format!("{}{}", resumed.stdout, resumed.stderr);
+    assert!(
+        !said.contains("desk"),
+        "it sends one where nothing is: {said}"
+    );
+    let took = environment
+        .command(&["fleet", "land"])
+        .current_dir(&moved)
+        .output()
+        .expect("it runs");
+    environment.ran(&took).exits(0);
+}
+
 /// A run that waits for an answer, and whose records go into a pipe that is full and that nobody reads.
 fn unread(crew: &Crew) -> (Child, PipeReader) {
     crew.hold_answer("alpha/2.1");

@@ -82,7 +82,9 @@ fn next_steps(app: &App, state: &FleetState, view: &RunView, show: Show) -> Vec<
                 .and(Tone::Plain, &command),
         );
     };
-    let here = if app.around.folder.starts_with(&view.repository) {
+    // One that was moved is the one the person is in: its runs are found nowhere else.
+    let moved = !Path::new(&view.repository).is_dir();
+    let here = if moved || app.around.folder.starts_with(&view.repository) {
         String::new()
     } else {
         format!(" -C {}", view.repository)
