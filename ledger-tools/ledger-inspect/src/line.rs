@@ -84,7 +84,7 @@ pub(crate) fn read<'a>(piece: &Piece<'a>) -> Result<Line<'a>, NoLine> {
         return Err(NoLine::Nul);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| NoLine::NotUtf8)?;
-    match leading_format(text) {
+    match leading_format(bytes) {
         Some(KNOWN_FORMAT) | None => {}
         Some(other) => return Err(NoLine::Format(other)),
     }
@@ -119,11 +119,15 @@ pub(crate) fn read<'a>(piece: &Piece<'a>) -> Result<Line<'a>, NoLine> {
     })
 }
 
-/// The format that a text begins with, if it begins with one.
-fn leading_format(text: &str) -> Option<u64> {
-    let rest = text.strip_prefix(r#"{"v":"#)?;
-    let end = rest.find([',', '}'])?;
-    rest[..end].parse().ok()
+/// The format that bytes begin with, if they begin with one.
+pub(crate) fn leading_format(bytes: &[u8]) -> Option<u64> {
+    let rest = bytes.strip_prefix(br#"{"v":"#)?;
+    let end = rest.iter().position(|byte| matches!(byte, b',' | b'}'))?;
+    let number = &rest[..end];
+    let is_plain = number.iter().all(u8::is_ascii_digit);
+    let is_padded = number.len() > 1 && number.starts_with(b"0");
+    let number = std::str::from_utf8(number).ok()?;
+    (is_plain && !is_padded).then(|| number.parse().ok())?
 }
 
 /// A piece parted into what its sum covers and the sum it states, whatever else is wrong with it.

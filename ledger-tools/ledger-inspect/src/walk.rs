@@ -2,7 +2,7 @@
 //! and where the chain is found again behind damage. Never stops at damage.
 
 use crate::error::InspectError;
-use crate::line::{KNOWN_FORMAT, Line, NoLine, parted, read, sum_after};
+use crate::line::{KNOWN_FORMAT, Line, NoLine, leading_format, parted, read, sum_after};
 use crate::pieces::{Piece, Pieces};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -167,15 +167,15 @@ impl Walk {
         self.walked.pieces = piece.number;
         let line = match read(piece) {
             Ok(line) => line,
-            Err(NoLine::Format(found)) if found > KNOWN_FORMAT && self.is_meant(piece) => {
-                let place = self.place(piece);
-                return Err(InspectError::Newer {
-                    place,
-                    found,
-                    known: KNOWN_FORMAT,
-                });
-            }
             Err(wrong) => {
+                if let Some(found) = self.newer_format(piece, &wrong) {
+                    let place = self.place(piece);
+                    return Err(InspectError::Newer {
+                        place,
+                        found,
+                        known: KNOWN_FORMAT,
+                    });
+                }
                 let expected = format!("line {}", self.walked.next_seq);
                 let fault = self.fault(piece, expected, wrong.to_string());
                 self.pass_over(piece);
@@ -235,11 +235,21 @@ impl Walk {
         })
     }
 
+    /// The newer format that a piece is of. Nothing else is known of the first line of such a ledger.
+    fn newer_format(&self, piece: &Piece<'_>, wrong: &NoLine) -> Option<u64> {
+        let found = match wrong {
+            NoLine::Format(found) => Some(*found),
+            _ if piece.byte == 0 => leading_format(piece.bytes),
+            _ => None,
+        };
+        found.filter(|found| *found > KNOWN_FORMAT && self.is_meant(piece))
+    }
+
     /// Whether a piece says its format on purpose: on line 1, or with a sum that follows. Elsewhere its
     /// first digit is more likely damaged.
     fn is_meant(&self, piece: &Piece<'_>) -> bool {
         let follows = |(body, stated)| self.links.iter().any(|sum| sum_after(sum, body) == stated);
-        self.walked.next_seq == 1 || parted(piece.bytes).is_some_and(follows)
+        piece.byte == 0 || parted(piece.bytes).is_some_and(follows)
     }
 
     /// Where a line that may stand here stands in the chain.

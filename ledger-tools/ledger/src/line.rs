@@ -80,9 +80,12 @@ pub(crate) fn split(line: &[u8]) -> Option<(&[u8], Sum)> {
     Some((body, Sum::parse(digits)?))
 }
 
-/// The `v` that a line begins with, when it begins like a line at all.
+/// The `v` that a line begins with, when it begins like a line at all. Not of one that is cut within the
+/// number: it may have been longer.
 pub(crate) fn version(line: &[u8]) -> Option<u64> {
-    Cursor(line).number(br#"{"v":"#)
+    let mut cursor = Cursor(line);
+    let version = cursor.number(br#"{"v":"#)?;
+    matches!(cursor.0.first(), Some(b',' | b'}')).then_some(version)
 }
 
 /// True when `line` begins like the first line of a ledger, as far as it goes. What a torn write left

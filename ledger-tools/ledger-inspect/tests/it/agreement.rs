@@ -150,3 +150,37 @@ fn about_every_line_dropped_doubled_swapped_moved_or_of_another_run() {
         check(&emptied, "after an empty one", line);
     }
 }
+
+#[test]
+fn about_what_says_or_seems_to_say_that_it_is_of_another_format() {
+    let sample = forged("ours", 3);
+    let lines: [&[u8]; 10] = [
+        br#"{"v":12"#,
+        br#"{"v":12,"#,
+        br#"{"v":2}"#,
+        br#"{"v":02,"x":1}"#,
+        br#"{"v":+2,"x":1}"#,
+        br#"{"v":,"x":1}"#,
+        b"{\"v\":2,\xff}",
+        b"{\"v\":2,\0}",
+        b"hello\n{\"v\":2,\"x\":1}",
+        br#"{"v":99999999999999999999,"x":1}"#,
+    ];
+    for line in lines {
+        let what = || String::from_utf8_lossy(line).into_owned();
+        for end in [&b""[..], b"\n"] {
+            let alone = [line, end].concat();
+            agree_both(&alone, &sample, what);
+            agree_both(
+                &[&alone, &sample.lines.concat()[..]].concat(),
+                &sample,
+                what,
+            );
+            agree_both(
+                &[&sample.lines.concat()[..], &alone].concat(),
+                &sample,
+                what,
+            );
+        }
+    }
+}

@@ -106,6 +106,8 @@ fn any_other_spelling_of_an_envelope_is_refused_with_its_part() {
 #[test]
 fn the_format_is_read_from_a_line_of_which_nothing_else_is_known() {
     assert_eq!(version(br#"{"v":99}"#), Some(99));
+    assert_eq!(version(br#"{"v":99,"#), Some(99));
+    assert_eq!(version(br#"{"v":99"#), None);
     assert_eq!(version(br#"{"v":"#), None);
     assert_eq!(version(b"hello"), None);
 }
