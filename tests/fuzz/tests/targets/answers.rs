@@ -1,7 +1,7 @@
 //! Answers that come in over a wire: whatever a server sends, an answer that is taken can be recorded, read
 //! back and sent again.
 
-use crate::spelled;
+use crate::spell::spelled;
 use crate::sse::events;
 use engine_core::message::{Answer, Arguments};
 use engine_core::record::Json;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// # Panics
 /// When an answer that was taken cannot be recorded and read back as it is, holds a call without a name, or
 /// arguments that pass for a JSON object and are none.
-pub fn put_together(mut assembler: impl Assemble, bytes: &[u8], words: &[&str]) {
+pub(crate) fn put_together(mut assembler: impl Assemble, bytes: &[u8], words: &[&str]) {
     let stream = spelled(bytes, words);
     for event in events([&stream[..]].into_iter()).0 {
         match assembler.take(&event, &mut |_| {}) {

@@ -42,6 +42,6 @@ const WORDS: [&str; 32] = [
 ///
 /// # Panics
 /// As [`put_together`].
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     put_together(Assembler::default(), bytes, &WORDS);
 }

@@ -65,7 +65,7 @@ fn changed(bytes: &[u8]) -> Vec<u8> {
 ///
 /// # Panics
 /// When the verdicts differ.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let ledger = changed(bytes);
     let replayed = ledger::replay_bytes(&ledger, None, &Raw, &mut |_| Ok(()));
     match (verify_bytes(&ledger, None), replayed) {

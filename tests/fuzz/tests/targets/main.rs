@@ -1,5 +1,15 @@
-//! Every target with bytes at random, and with whatever lies in its corpus. Under a fuzzing engine each
-//! test is a target of its own.
+//! What must hold of any bytes that reach the product from outside: one target for each reader of such
+//! bytes, tried with bytes at random and with whatever lies in its corpus. Under a fuzzing engine each test
+//! is a target of its own. Never reads anybody's file, never asks anybody.
+
+mod answers;
+mod chat;
+mod ledgers;
+mod messages;
+mod patches;
+mod rosters;
+mod spell;
+mod sse;
 
 /// Inputs of each target where no engine says otherwise.
 const INPUTS: usize = 3_000;
@@ -20,10 +30,10 @@ macro_rules! targets {
 }
 
 targets! {
-    a_stream_of_events_is_read_the_same_however_it_is_cut: fuzz::sse::check,
-    an_answer_over_chat_completions_can_be_recorded_and_read_back: fuzz::chat::check,
-    an_answer_over_messages_can_be_recorded_and_read_back: fuzz::messages::check,
-    a_roster_is_taken_or_refused_with_places_inside_it: fuzz::rosters::check,
-    a_patch_is_read_or_refused_with_places_inside_it: fuzz::patches::check,
-    both_readers_of_a_ledger_come_to_the_same_verdict: fuzz::ledgers::check,
+    a_stream_of_events_is_read_the_same_however_it_is_cut: sse::check,
+    an_answer_over_chat_completions_can_be_recorded_and_read_back: chat::check,
+    an_answer_over_messages_can_be_recorded_and_read_back: messages::check,
+    a_roster_is_taken_or_refused_with_places_inside_it: rosters::check,
+    a_patch_is_read_or_refused_with_places_inside_it: patches::check,
+    both_readers_of_a_ledger_come_to_the_same_verdict: ledgers::check,
 }

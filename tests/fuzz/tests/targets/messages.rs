@@ -46,6 +46,6 @@ const WORDS: [&str; 36] = [
 ///
 /// # Panics
 /// As [`put_together`].
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     put_together(Assembler::default(), bytes, &WORDS);
 }

@@ -1,6 +1,6 @@
 //! Patches: any text is a patch, or refused with the lines that are wrong.
 
-use crate::spelled;
+use crate::spell::spelled;
 
 const WORDS: [&str; 36] = [
     "\n",
@@ -45,7 +45,7 @@ const WORDS: [&str; 36] = [
 ///
 /// # Panics
 /// When it is taken and asks for nothing, or refused without a line of its own.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let spelled = spelled(bytes, &WORDS);
     let Ok(text) = std::str::from_utf8(&spelled) else {
         return;

@@ -1,6 +1,6 @@
 //! Rosters and user configurations: any text is taken, or refused with places inside it.
 
-use crate::spelled;
+use crate::spell::spelled;
 use roster::{Diagnostic, InsecureHttp, Source, Surroundings, load, parse_user_config, render};
 
 const WORDS: [&str; 48] = [
@@ -59,7 +59,7 @@ const WORDS: [&str; 48] = [
 /// # Panics
 /// When it is refused without a reason, a place lies outside of the text, or what is shown of it could move a
 /// terminal's cursor.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let spelled = spelled(bytes, &WORDS);
     let Ok(text) = std::str::from_utf8(&spelled) else {
         return;

@@ -1,6 +1,6 @@
 //! Server-sent events: however the network cuts a stream, the same events come out.
 
-use crate::spelled;
+use crate::spell::spelled;
 use engine_llm::sse::{Decoder, Event};
 
 const WORDS: [&str; 16] = [
@@ -26,7 +26,7 @@ const WORDS: [&str; 16] = [
 ///
 /// # Panics
 /// When the three do not come to the same.
-pub fn check(bytes: &[u8]) {
+pub(crate) fn check(bytes: &[u8]) {
     let stream = spelled(bytes, &WORDS);
     let whole = events([&stream[..]].into_iter());
     let single = events(stream.chunks(1));
