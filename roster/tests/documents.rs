@@ -259,8 +259,8 @@ fn the_schema_accepts_what_loads_and_refuses_slips() {
         Err("0 is out of range"),
     );
     check_schema(
-        &format!("[limits]\nagents = 129\n{task}"),
-        Err("129 is out of range"),
+        &format!("[limits]\nagents = 257\n{task}"),
+        Err("257 is out of range"),
     );
     check_schema(
         &format!("[role.x]\naccess = \"wrte\"\n{task}"),

@@ -375,7 +375,7 @@ fn single_faults_of_roles_tasks_and_providers() {
         (
             "role",
             "agents = 0",
-            "`agents` must be from 1 to 128, not 0",
+            "`agents` must be from 1 to 256, not 0",
         ),
         ("limits", "wall = \"-2h\"", "`-2h` is negative"),
         (
@@ -561,7 +561,7 @@ fn a_user_configuration_uses_the_same_words_and_knows_its_own_keys_only() {
             "`posture` is not supported yet",
             "unknown key `prompt`",
             "`price` is not supported yet",
-            "`agents` must be from 1 to 128, not 0",
+            "`agents` must be from 1 to 256, not 0",
             "the role `plan` is called `planner`",
             "unknown provider `nowhere`",
         ]

@@ -4,7 +4,7 @@
 use super::shape::{Key, Shape, Sort};
 
 /// Largest number of agents live at once.
-const AGENTS_MAX: u64 = 128;
+const AGENTS_MAX: u64 = 256;
 
 const MODEL: Key = Key::new(
     "model",
